@@ -1,0 +1,80 @@
+// The passes over all V logits of a frame: the softmax's normaliser, and the gradient.
+
+#ifndef TF_WARPCTC_CC_KERNELS_SOFTMAX_SIMD_H_
+#define TF_WARPCTC_CC_KERNELS_SOFTMAX_SIMD_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "cc/kernels/simd_exp.h"
+#include "cc/kernels/simd_logits.h"
+
+namespace warpctc {
+inline namespace WARPCTC_SIMD_NAMESPACE {
+
+// Calls visit(v, logits, count) for the frame in vectors: count lanes hold classes v … v+count-1,
+// further lanes hold -inf.
+template <typename Logit, typename Visit>
+WARPCTC_INLINE void ForEachVector(const Logit* frame, int64_t num_classes, const Visit& visit) {
+  using Real = RealOf<Logit>;
+  int64_t v = 0;
+  for (; v + kLanes<Real> <= num_classes; v += kLanes<Real>) {
+    visit(v, LoadLogits(frame + v), kLanes<Real>);
+  }
+  if (v < num_classes) {
+    const int count = static_cast<int>(num_classes - v);
+    visit(v, LoadSomeLogits(frame + v, count, -std::numeric_limits<Real>::infinity()), count);
+  }
+}
+
+// The largest logit, NaN left out.
+template <typename Logit>
+WARPCTC_INLINE RealOf<Logit> FrameMax(const Logit* frame, int64_t num_classes) {
+  using Real = RealOf<Logit>;
+  Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
+  ForEachVector(frame, num_classes, [&](int64_t, Vec<Real> x, int) { max = Max(x, max); });
+  return HorizontalMax(max);
+}
+
+// Σ e^(logit - max) ≥ 1. NaN if a logit is NaN or +inf, or all are -inf.
+template <typename Logit>
+WARPCTC_INLINE double FrameSum(const Logit* frame, int64_t num_classes, RealOf<Logit> max) {
+  using Real = RealOf<Logit>;
+  // Lanes are added up in double once a block, so that the rounding of long float sums does not
+  // grow with V.
+  constexpr int64_t kBlock = 64 * kLanes<Real>;
+  const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
+  double total = 0;
+  for (int64_t v = 0; v < num_classes; v += kBlock) {
+    const int64_t count = num_classes - v < kBlock ? num_classes - v : kBlock;
+    Vec<Real> sum = Vec<Real>::Broadcast(0);
+    ForEachVector(frame + v, count,
+                  [&](int64_t, Vec<Real> x, int) { sum = sum + ExpOfNonPositive(x - max_vector); });
+    total += HorizontalSum(sum);
+  }
+  return total;
+}
+
+// gradient(v) = scale · softmax(v) - occupancy(v), one read and one write of the frame. occupancy:
+// [V], already scaled.
+template <typename Logit>
+WARPCTC_INLINE void WriteFrameGradient(const Logit* frame, int64_t num_classes, RealOf<Logit> max,
+                                       RealOf<Logit> sum, RealOf<Logit> scale,
+                                       const RealOf<Logit>* occupancy, Logit* gradient) {
+  using Real = RealOf<Logit>;
+  const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
+  const Vec<Real> factor = Vec<Real>::Broadcast(scale / sum);
+  ForEachVector(frame, num_classes, [&](int64_t v, Vec<Real> x, int count) {
+    const Vec<Real> softmax = ExpOfNonPositive(x - max_vector) * factor;
+    if (count == kLanes<Real>) {
+      StoreLogits(softmax - Vec<Real>::Load(occupancy + v), gradient + v);
+    } else {
+      StoreSomeLogits(softmax - LoadSomeLogits(occupancy + v, count, Real(0)), gradient + v, count);
+    }
+  });
+}
+
+}  // namespace WARPCTC_SIMD_NAMESPACE
+}  // namespace warpctc
+
+#endif  // TF_WARPCTC_CC_KERNELS_SOFTMAX_SIMD_H_

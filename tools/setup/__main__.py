@@ -1,0 +1,28 @@
+"""Sets a bare machine up:  python3 -m tools.setup [--python P] [--venv V] [--tensorflow T] GROUP…
+
+GROUP names lists of Python packages in tools/requirements/. The build adds its own steps
+(tools/build.py): compiler, Python headers, Bazel.
+"""
+
+import argparse
+
+from tools.setup.packages import ensure_python
+from tools.setup.report import SetupError, exit_with
+
+
+def main():
+    """The command line, as the Makefile calls it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", default="python3", help="interpreter to make the venv from")
+    parser.add_argument("--venv", default=".venv", help="virtual environment to use or to make")
+    parser.add_argument("--tensorflow", default="", help="pip requirement, e.g. tensorflow==2.20.0")
+    parser.add_argument("groups", nargs="+", help="build, test, demo, lint")
+    arguments = parser.parse_args()
+    try:
+        ensure_python(arguments.python, arguments.venv, arguments.tensorflow, arguments.groups)
+    except SetupError as error:
+        exit_with(error)
+
+
+if __name__ == "__main__":
+    main()
