@@ -10,6 +10,8 @@ namespace warpctc {
   template <typename Logit>                                                                   \
   size_t MeasureCtcLoss(const FrameBatch&, const LabelBatch&, int);                           \
   template <typename Logit>                                                                   \
+  size_t MeasureCtcLossGradient(const FrameBatch&, const LabelBatch&, int);                   \
+  template <typename Logit>                                                                   \
   void RunCtcLoss(const CtcLossProblem<Logit>&, RealOf<Logit>*,                               \
                   const CtcLossResiduals<RealOf<Logit>>&, void*, const WorkerPool&);          \
   template <typename Logit>                                                                   \
@@ -23,6 +25,12 @@ WARPCTC_FOR_EACH_SIMD_LEVEL(WARPCTC_DECLARE)
 template <typename Logit>
 size_t CtcLossScratchBytes(const FrameBatch& frames, const LabelBatch& labels, int num_workers) {
   return baseline::MeasureCtcLoss<Logit>(frames, labels, num_workers);  // the same at every level
+}
+
+template <typename Logit>
+size_t CtcLossGradientScratchBytes(const FrameBatch& frames, const LabelBatch& labels,
+                                   int num_workers) {
+  return baseline::MeasureCtcLossGradient<Logit>(frames, labels, num_workers);
 }
 
 template <typename Logit>
@@ -43,6 +51,7 @@ void CtcLossGradient(const CtcLossProblem<Logit>& problem,
 
 #define WARPCTC_INSTANTIATE(Logit)                                                               \
   template size_t CtcLossScratchBytes<Logit>(const FrameBatch&, const LabelBatch&, int);         \
+  template size_t CtcLossGradientScratchBytes<Logit>(const FrameBatch&, const LabelBatch&, int); \
   template void CtcLoss<Logit>(const CtcLossProblem<Logit>&, RealOf<Logit>*,                     \
                                const CtcLossResiduals<RealOf<Logit>>&, void*, const WorkerPool&, \
                                SimdLevel);                                                       \

@@ -46,9 +46,12 @@ struct CtcLossResiduals {
                      // mantissa NaN for a NaN loss
 };
 
-// Bytes of scratch memory that either call needs.
+// Bytes of scratch memory that each call needs: O(B·U + workers·U), and O(workers·(U + V)).
 template <typename Logit>
 size_t CtcLossScratchBytes(const FrameBatch& frames, const LabelBatch& labels, int num_workers);
+template <typename Logit>
+size_t CtcLossGradientScratchBytes(const FrameBatch& frames, const LabelBatch& labels,
+                                   int num_workers);
 
 // loss: [B]. residuals: each pointer may be null where its content is not wanted.
 template <typename Logit>

@@ -74,6 +74,13 @@ WARPCTC_INLINE ScaledVec<Real> Multiply(ScaledVec<Real> x, ScaledVec<Real> y) {
   return product;
 }
 
+// alpha · pre_beta or pre_alpha · beta: the weight of the paths through a state. Only to be
+// compared with others of its frame, so neither normalised nor cut at the exponent of zero.
+template <typename Real>
+WARPCTC_INLINE ScaledVec<Real> PathWeight(ScaledVec<Real> x, ScaledVec<Real> y) {
+  return {x.mantissa * y.mantissa, x.exponent + y.exponent};
+}
+
 // A working lattice row. Each of its arrays has a vector of zeros before index 0 and after index
 // width-1, so that steps read u - 1 and u + 1 without a test.
 template <typename Real>
@@ -103,8 +110,8 @@ struct LatticeRow {
   }
 };
 
-// A row as it is saved: its four arrays one after the other, no guards. (`row` may be const: then
-// only the loads are used.)
+// A row as it is saved: its four arrays one after the other, no guards. Pointer: Real* or const
+// Real*.
 template <typename Pointer>
 struct SavedRow {
   Pointer blank_mantissa;

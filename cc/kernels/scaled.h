@@ -32,10 +32,12 @@
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
 
-// The exponent of zero. Far below any exponent that T frames of finite logits reach, and such that
-// the sum of two is finite.
+// The exponent of zero, and the lowest there is: the sum of two must be finite. A loss beyond its
+// logarithm, about 1e38 for float, counts as infinite.
 template <typename Real>
-constexpr Real kZeroExponent = Real(-1e38);
+constexpr Real kZeroExponent = Real(-1.6e38);
+template <>
+constexpr double kZeroExponent<double> = -1e300;
 
 template <typename Real>
 struct Scaled {

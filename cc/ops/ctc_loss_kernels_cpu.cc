@@ -128,9 +128,9 @@ class CtcLossGradCpuOp : public OpKernel {
     const WorkerPool pool = CpuWorkers(context, logits.NumElements());
     Tensor scratch;
     OP_REQUIRES_OK(
-        context,
-        AllocateScratch(context, CtcLossScratchBytes<Logit>(frames, labels, pool.num_workers),
-                        &scratch));
+        context, AllocateScratch(
+                     context, CtcLossGradientScratchBytes<Logit>(frames, labels, pool.num_workers),
+                     &scratch));
     const CtcLossProblem<Logit> problem{frames, labels, Elements<T>(logits), false};
     CtcLossGradient<Logit>(problem, {Reals(context, 5), Reals(context, 6), Reals(context, 7)},
                            Reals(context, 0), MutableElements<T>(gradient), scratch.data(), pool,

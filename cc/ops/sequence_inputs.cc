@@ -47,11 +47,12 @@ absl::Status ReadSplits(int64_t num_elements, const std::string& values, const I
   }
   for (int64_t b = 0; b < structure->batch; ++b) {
     const int64_t first = splits[b];
-    const int64_t length = splits[b + 1] - first;
-    if (length < 0) {
-      return InvalidArgumentError(StrCat(name, " must ascend, but element ", b + 1, " is ",
-                                         splits[b + 1], " after ", first));
+    const int64_t next = splits[b + 1];
+    if (next < first || next > num_elements) {  // before any difference, which could overflow
+      return InvalidArgumentError(StrCat(name, " must ascend to ", num_elements, ", but element ",
+                                         b + 1, " is ", next, " after ", first));
     }
+    const int64_t length = next - first;
     structure->first.push_back(first);
     structure->length.push_back(length);
     structure->capacity.push_back(length);

@@ -176,7 +176,8 @@ void LossGradient(py::array logits, Array<int64_t> base, int64_t stride,
                    frames.batch.num_frames * LatticeRowSize<Real>(label_batch.batch.max_length) &&
                likelihood.size() == frames.batch.batch * 2 && scale.size() == frames.batch.batch,
            "residuals, upstream: of another problem");
-    std::vector<char> scratch(CtcLossScratchBytes<Logit>(frames.batch, label_batch.batch, threads));
+    std::vector<char> scratch(
+        CtcLossGradientScratchBytes<Logit>(frames.batch, label_batch.batch, threads));
     const CtcLossProblem<Logit> problem{frames.batch, label_batch.batch,
                                         static_cast<const Logit*>(logits.data()), false};
     auto* gradient_data = static_cast<Logit*>(gradient.mutable_data());
