@@ -60,8 +60,8 @@ def _load(folder: Path) -> tuple[types.ModuleType, dict[str, Any]]:
         raise ImportError(f"tf_warpctc's op library {path} is missing: {_remedy()}.")
     try:
         return tf.load_op_library(str(path)), config
-    except tf.errors.NotFoundError as error:
-        # What TensorFlow raises for any library that does not load, e.g. for an undefined symbol.
+    except tf.errors.OpError as error:
+        # NotFoundError for a library that does not load, others for ops that do not register.
         raise ImportError(f"{path} does not load ({error.message}): {_remedy()}.") from error
 
 

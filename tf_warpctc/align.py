@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_warpctc._library import ops
-from tf_warpctc.inputs import id_sequences
+from tf_warpctc.inputs import id_sequences, is_ragged
 
 __all__ = ["ctc_align"]
 
@@ -34,7 +34,8 @@ def ctc_align(
     B: batch, T: ids a row.
 
     Args:
-      tokens: int32 or int64 [B, T]; or a `tf.RaggedTensor` [B, (T)]. One id a frame.
+      tokens: int32 or int64 [B, T]; or a `tf.RaggedTensor` [B, (T)], or one with more outer
+        dimensions, which pass through as they are. One id a frame.
       length: int32 or int64 [B], at most T. None: all are T, or as ragged tokens say.
       blank_index: The id of the blank, compared as it is: there is no number of classes to count
         back from.
@@ -44,7 +45,7 @@ def ctc_align(
 
     Returns:
       For padded tokens a pair: aligned ids [B, T], and their number [B], both of the tokens' dtype.
-      For ragged tokens, a RaggedTensor [B, (tokens left)].
+      For ragged tokens, a RaggedTensor [B, (tokens left)], with the outer dimensions of the tokens.
 
     Raises:
       ValueError: For shapes or arguments that do not fit, known before any value is.
@@ -61,6 +62,9 @@ def ctc_align(
     >>> lengths.numpy().tolist()
     [3, 1]
     """
+    if is_ragged(tokens) and tokens.ragged_rank > 1:
+        inner = ctc_align(tokens.values, length, blank_index, merge_repeated, padding_value, name)
+        return tokens.with_values(inner)
     with tf.name_scope(name or "ctc_align"):
         ids = id_sequences(tokens, length, "tokens", "length")
         aligned, lengths = ops.warp_ctc_ctc_align(

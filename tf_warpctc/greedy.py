@@ -22,6 +22,16 @@ class GreedyDecoding(NamedTuple):
       end_frames: The frame after each token's last [B, T]; -1 behind the tokens.
       log_probability: Log-probability of each token's stretch of the best path [B, T]: the sum
         over its frames of the log softmax of its class; 0 behind the tokens.
+
+    Example:
+
+    >>> import tensorflow as tf
+    >>> import tf_warpctc
+    >>> decoded = tf_warpctc.ctc_greedy_decode(tf.one_hot([[2, 2, 0, 1]], 3))
+    >>> decoded.lengths.numpy().tolist(), decoded.to_sparse().values.numpy().tolist()
+    ([2], [2, 1])
+    >>> decoded.end_frames.numpy().tolist()
+    [[2, 4, -1, -1]]
     """
 
     tokens: tf.Tensor
@@ -38,9 +48,7 @@ class GreedyDecoding(NamedTuple):
     def to_sparse(self) -> tf.SparseTensor:
         """The tokens as an int64 SparseTensor, as wide as the longest row."""
         sparse = self.to_ragged().to_sparse()
-        return tf.SparseTensor(
-            sparse.indices, tf.cast(sparse.values, tf.int64), sparse.dense_shape
-        )
+        return tf.SparseTensor(sparse.indices, tf.cast(sparse.values, tf.int64), sparse.dense_shape)
 
 
 def _decode(
@@ -114,17 +122,18 @@ def ctc_greedy_decode(
     >>> decoded.to_ragged().to_list()
     [[2, 2, 1]]
     """
+    dtype = tf.as_dtype(dtype)
+    if dtype not in (tf.int32, tf.int64):
+        raise TypeError(f"dtype must be tf.int32 or tf.int64, received {dtype.name}")
     with tf.name_scope(name or "ctc_greedy_decode"):
         frames = logits_sequences(logits, logit_length, logits_time_major)
-        decoded = _decode(frames, blank_index, merge_repeated, padding_value, tf.as_dtype(dtype))
+        decoded = _decode(frames, blank_index, merge_repeated, padding_value, dtype)
         if not frames.is_packed:
             return decoded
         return _padded(decoded, frames.rows, padding_value)
 
 
-def _padded(
-    decoded: GreedyDecoding, row_splits: tf.Tensor, padding_value: int
-) -> GreedyDecoding:
+def _padded(decoded: GreedyDecoding, row_splits: tf.Tensor, padding_value: int) -> GreedyDecoding:
     """The per-token fields of a packed decoding as [B, T], T the longest row's frames."""
 
     def pad(values: tf.Tensor, default: int | float) -> tf.Tensor:

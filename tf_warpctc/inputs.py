@@ -68,6 +68,38 @@ def _require_ragged_rank_1(x: tf.RaggedTensor, name: str, inner: str) -> None:
         )
 
 
+def _ragged_from_sparse(x: tf.SparseTensor, name: str) -> tf.RaggedTensor:
+    """The rows of x; InvalidArgumentError unless each row's entries are at columns 0, 1, ..."""
+    row, column = x.indices[:, 0], x.indices[:, 1]
+    checks = [
+        tf.debugging.assert_non_negative(
+            row, f"{name}: a row index of the SparseTensor is negative"
+        ),
+        tf.debugging.assert_less(
+            row,
+            x.dense_shape[0],
+            f"{name}: a row index of the SparseTensor lies outside its dense_shape",
+        ),
+        tf.debugging.assert_non_negative(
+            row[1:] - row[:-1], f"{name}: the indices of the SparseTensor are not in order"
+        ),
+    ]
+    with tf.control_dependencies(checks):
+        rows = tf.RaggedTensor.from_value_rowids(
+            x.values, row, nrows=x.dense_shape[0], validate=False
+        )
+    expected = tf.ragged.range(rows.row_lengths()).flat_values
+    checks = [
+        tf.debugging.assert_equal(
+            column,
+            expected,
+            f"{name}: the entries of each row of the SparseTensor must be at columns 0, 1, ...",
+        )
+    ]
+    with tf.control_dependencies(checks):
+        return rows.with_values(tf.identity(rows.values))
+
+
 def logits_sequences(logits: Any, logit_length: Any, time_major: bool) -> Sequences:
     """Logits: a padded tensor with lengths (or None), or a RaggedTensor of frames."""
     if is_ragged(logits):
@@ -93,8 +125,7 @@ def id_sequences(
     """Ids: a padded [B, U] tensor with lengths (or None), a RaggedTensor or a SparseTensor."""
     if is_sparse(ids):
         _reject_length(length, length_name, name, "SparseTensor")
-        # Raises unless each row's entries are at columns 0, 1, ...
-        ids = tf.RaggedTensor.from_sparse(tf.SparseTensor.from_value(ids))
+        ids = _ragged_from_sparse(tf.SparseTensor.from_value(ids), name)
     elif is_ragged(ids):
         _reject_length(length, length_name, name, "RaggedTensor")
     if is_ragged(ids):

@@ -31,7 +31,7 @@ WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_
   for (int64_t v = 0; v < num_classes; v += kBlock) {
     const int64_t count = num_classes - v < kBlock ? num_classes - v : kBlock;
     Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-    ForEachVector(frame + v, count, [&](int64_t, Vec<Real> x, int) {
+    ForEachVector(frame + v, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
       max = Max(x, max);
       seen = KeepNan(x, seen);
     });

@@ -110,7 +110,8 @@ void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
     // The paths through a state: what comes before it, without its emission, times what was saved.
     const SavedRow<const Real*> saved = saved_row(t);
     Vec<Real> top = Vec<Real>::Broadcast(2 * kZeroExponent<Real>);
-    const auto visit_paths = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) {
+    const auto visit_paths = [&](int64_t u, ScaledVec<Real> blank,
+                                 ScaledVec<Real> label) WARPCTC_INLINE_LAMBDA {
       const ScaledVec<Real> through_blank = PathWeight(
           blank, ScaledVec<Real>::Load(saved.blank_mantissa + u, saved.blank_exponent + u));
       const ScaledVec<Real> through_label = PathWeight(

@@ -71,11 +71,12 @@ Scaled<double> ForwardHalf(const Row<Logit>& row, int64_t width,
                       ? nullptr
                       : residuals.lattice + (row.first_frame + t) * 4 * width;
     const SavedRow<Real*> saved_row(saved, width);
-    const auto save = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) {
-      if (saved == nullptr) return;
-      blank.Store(saved_row.blank_mantissa + u, saved_row.blank_exponent + u);
-      label.Store(saved_row.label_mantissa + u, saved_row.label_exponent + u);
-    };
+    const auto save = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label)
+                          WARPCTC_INLINE_LAMBDA {
+                            if (saved == nullptr) return;
+                            blank.Store(saved_row.blank_mantissa + u, saved_row.blank_exponent + u);
+                            label.Store(saved_row.label_mantissa + u, saved_row.label_exponent + u);
+                          };
     Advance<kAlpha>(t, previous, current, emissions, scratch.skip_exponent, range, VisitNothing(),
                     save);
     if (residuals.normalizers != nullptr) {
@@ -117,7 +118,7 @@ Scaled<Real> Meet(const Row<Logit>& row, int64_t width, const Real* alpha_row, c
   ScaledVec<Real> labels = zero;
   AdvanceBeta<true>(
       scratch.rows[0], scratch.rows[1], ones, scratch.skip_exponent, 0, width,
-      [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) {
+      [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) WARPCTC_INLINE_LAMBDA {
         const auto alpha_blank =
             ScaledVec<Real>::Load(alpha.blank_mantissa + u, alpha.blank_exponent + u);
         const auto alpha_label =

@@ -158,7 +158,7 @@ WARPCTC_INLINE void Advance(int64_t t, const LatticeRow<Real>& previous,
                             const LatticeRow<Real>& current, const Emissions<Real>& emissions,
                             const Real* skip_exponent, ReachableRange range, const Before& before,
                             const After& after) {
-  const auto step = [&](auto normalize) {
+  const auto step = [&](auto normalize) WARPCTC_INLINE_LAMBDA {
     constexpr bool kNormalize = decltype(normalize)::value;
     if constexpr (kAlpha) {
       AdvanceAlpha<kNormalize>(previous, current, emissions, skip_exponent, range.begin, range.end,

@@ -19,7 +19,10 @@
 #ifndef TF_WARPCTC_CC_KERNELS_SCALED_H_
 #define TF_WARPCTC_CC_KERNELS_SCALED_H_
 
+#include <string.h>
+
 #include <cmath>
+#include <cstdint>
 
 #include "cc/kernels/simd_level.h"
 
@@ -48,14 +51,38 @@ struct Scaled {
   static WARPCTC_HOST_DEVICE Scaled One() { return {Real(1), Real(0)}; }
 };
 
-// mantissa into [1, 2), or [0.5, 1) where that is the C library's habit: any fixed binade will do.
-// NaN and zero stay.
+// Layout of the IEEE types.
+template <typename Real>
+struct FloatBits;
+template <>
+struct FloatBits<float> {
+  using Int = int32_t;
+  static constexpr int kMantissaBits = 23;
+  static constexpr int kBias = 127;
+  static constexpr float kRounder = 12582912.0f;  // 1.5·2^23: adding it leaves an integer
+};
+template <>
+struct FloatBits<double> {
+  using Int = int64_t;
+  static constexpr int kMantissaBits = 52;
+  static constexpr int kBias = 1023;
+  static constexpr double kRounder = 6755399441055744.0;  // 1.5·2^52
+};
+
+// The mantissa of a normal number into [1, 2). Zero, infinity and NaN stay.
 template <typename Real>
 WARPCTC_HOST_DEVICE inline Scaled<Real> Normalized(Scaled<Real> x) {
-  if (!(x.mantissa > Real(0))) return x;
-  int shift = 0;
-  const Real mantissa = std::frexp(x.mantissa, &shift);
-  return {mantissa, x.exponent + Real(shift)};
+  using Bits = FloatBits<Real>;
+  using Int = typename Bits::Int;
+  constexpr Int kSpecial = 2 * Bits::kBias + 1;
+  Int bits;
+  memcpy(&bits, &x.mantissa, sizeof(bits));
+  const Int biased = (bits >> Bits::kMantissaBits) & kSpecial;
+  if (biased == 0 || biased == kSpecial) return x;
+  bits += (Bits::kBias - biased) * (Int(1) << Bits::kMantissaBits);
+  memcpy(&x.mantissa, &bits, sizeof(bits));
+  x.exponent += Real(biased - Bits::kBias);
+  return x;
 }
 
 template <typename Real>

@@ -12,69 +12,24 @@
 #define TF_WARPCTC_CC_KERNELS_SIMD_H_
 
 #include <cstdint>
-#include <cstring>
 
 #include "cc/kernels/logit_types.h"
 #include "cc/kernels/scaled.h"
 #include "cc/kernels/simd_level.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#define WARPCTC_INLINE inline __attribute__((always_inline))
+#include "cc/kernels/simd_native.h"
 
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
 
-#if defined(__AVX512F__)
-constexpr int kNativeBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kNativeBytes = 32;
-#else
-constexpr int kNativeBytes = 16;
-#endif
-
 constexpr int kVectorBytes = 64;
 constexpr int kParts = kVectorBytes / kNativeBytes;
-
-template <typename T>
-struct NativeVector;
-template <>
-struct NativeVector<float> {
-  typedef float type __attribute__((vector_size(kNativeBytes)));
-  typedef int32_t mask __attribute__((vector_size(kNativeBytes)));
-};
-template <>
-struct NativeVector<double> {
-  typedef double type __attribute__((vector_size(kNativeBytes)));
-  typedef int64_t mask __attribute__((vector_size(kNativeBytes)));
-};
-
-// Layout of the IEEE types.
-template <typename Real>
-struct FloatBits;
-template <>
-struct FloatBits<float> {
-  using Int = int32_t;
-  static constexpr int kMantissaBits = 23;
-  static constexpr int kBias = 127;
-  static constexpr float kRounder = 12582912.0f;  // 1.5·2^23: adding it leaves an integer
-};
-template <>
-struct FloatBits<double> {
-  using Int = int64_t;
-  static constexpr int kMantissaBits = 52;
-  static constexpr int kBias = 1023;
-  static constexpr double kRounder = 6755399441055744.0;  // 1.5·2^52
-};
 
 template <typename Real>
 struct Vec {
   using Native = typename NativeVector<Real>::type;
+  using Unaligned = typename NativeVector<Real>::unaligned;
   using Mask = typename NativeVector<Real>::mask;
   static constexpr int kLanes = kVectorBytes / sizeof(Real);
-  static constexpr int kNativeLanes = kNativeBytes / sizeof(Real);
 
   Native part[kParts];
 
@@ -84,13 +39,19 @@ struct Vec {
     return v;
   }
 
-  // p: any alignment.
+  // p: aligned as a Real is. Part by part: a copy of the whole goes through the stack.
   static WARPCTC_INLINE Vec Load(const Real* p) {
     Vec v;
-    std::memcpy(&v, p, sizeof(v));
+    for (int i = 0; i < kParts; ++i) {
+      v.part[i] = *reinterpret_cast<const Unaligned*>(p + i * kNativeLanes<Real>);
+    }
     return v;
   }
-  WARPCTC_INLINE void Store(Real* p) const { std::memcpy(p, this, sizeof(*this)); }
+  WARPCTC_INLINE void Store(Real* p) const {
+    for (int i = 0; i < kParts; ++i) {
+      *reinterpret_cast<Unaligned*>(p + i * kNativeLanes<Real>) = part[i];
+    }
+  }
 };
 
 template <typename Real>
@@ -117,32 +78,6 @@ WARPCTC_INLINE Vec<Real> operator*(Vec<Real> a, Vec<Real> b) {
   return r;
 }
 
-// (The masked forms of AVX-512: GCC 12 warns of an uninitialised value inside its unmasked ones.)
-WARPCTC_INLINE NativeVector<float>::type NativeMax(NativeVector<float>::type a,
-                                                   NativeVector<float>::type b) {
-#if defined(__AVX512F__)
-  return (NativeVector<float>::type)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
-#elif defined(__AVX2__)
-  return (NativeVector<float>::type)_mm256_max_ps((__m256)a, (__m256)b);
-#elif defined(__x86_64__)
-  return (NativeVector<float>::type)_mm_max_ps((__m128)a, (__m128)b);
-#else
-  return a > b ? a : b;
-#endif
-}
-WARPCTC_INLINE NativeVector<double>::type NativeMax(NativeVector<double>::type a,
-                                                    NativeVector<double>::type b) {
-#if defined(__AVX512F__)
-  return (NativeVector<double>::type)_mm512_maskz_max_pd(0xff, (__m512d)a, (__m512d)b);
-#elif defined(__AVX2__)
-  return (NativeVector<double>::type)_mm256_max_pd((__m256d)a, (__m256d)b);
-#elif defined(__x86_64__)
-  return (NativeVector<double>::type)_mm_max_pd((__m128d)a, (__m128d)b);
-#else
-  return a > b ? a : b;
-#endif
-}
-
 // a > b ? a : b in every lane. With NaN in a it gives b; NaN in b stays: the running maximum
 // belongs in b.
 template <typename Real>
@@ -155,6 +90,13 @@ WARPCTC_INLINE Vec<Real> Max(Vec<Real> a, Vec<Real> b) {
 template <typename Real>
 WARPCTC_INLINE Vec<Real> SelectGreater(Vec<Real> a, Vec<Real> b, Vec<Real> x, Vec<Real> y) {
   WARPCTC_PARTWISE(r, a.part[i] > b.part[i] ? x.part[i] : y.part[i]);
+  return r;
+}
+
+// a == b ? x : y in every lane.
+template <typename Real>
+WARPCTC_INLINE Vec<Real> SelectEqual(Vec<Real> a, Vec<Real> b, Vec<Real> x, Vec<Real> y) {
+  WARPCTC_PARTWISE(r, a.part[i] == b.part[i] ? x.part[i] : y.part[i]);
   return r;
 }
 
@@ -218,24 +160,71 @@ WARPCTC_INLINE Vec<Real> Normalize(Vec<Real> m, Vec<Real>* exponent) {
   return r;
 }
 
-// The lanes, combined in a fixed order.
+// The lanes folded in halves, the same way at every level.
+template <typename Real, typename FoldTwo>
+WARPCTC_INLINE Real Fold(Vec<Real> v, const FoldTwo& fold) {
+  for (int count = kParts / 2; count > 0; count /= 2) {
+    for (int i = 0; i < count; ++i) v.part[i] = fold(v.part[i], v.part[i + count]);
+  }
+  return NativeFold(v.part[0], fold);
+}
 template <typename Real>
 WARPCTC_INLINE Real HorizontalSum(Vec<Real> v) {
-  Real lane[kLanes<Real>];
-  v.Store(lane);
-  for (int width = kLanes<Real> / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
-  }
-  return lane[0];
+  return Fold(v, Add());
 }
 template <typename Real>
 WARPCTC_INLINE Real HorizontalMax(Vec<Real> v) {
-  Real lane[kLanes<Real>];
-  v.Store(lane);
-  for (int width = kLanes<Real> / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
+  return Fold(v, Larger());
+}
+
+// The first `count` lanes, 0 < count < lanes; the others get `fill`. Memory beyond is not touched.
+template <typename Real>
+WARPCTC_INLINE Vec<Real> LoadSome(const Real* p, int count, Real fill) {
+  constexpr int kNative = kNativeLanes<Real>;
+  Vec<Real> v = Vec<Real>::Broadcast(fill);
+  for (int i = 0; i < kParts; ++i) {
+    const int rest = count - i * kNative;
+    const Real* part = p + i * kNative;
+    if (rest >= kNative) {
+      v.part[i] = *reinterpret_cast<const typename Vec<Real>::Unaligned*>(part);
+    } else if (rest > 0) {
+      v.part[i] = NativeLoadSome(part, rest, fill);
+    }
   }
-  return lane[0];
+  return v;
+}
+template <typename Real>
+WARPCTC_INLINE void StoreSome(Vec<Real> v, Real* p, int count) {
+  constexpr int kNative = kNativeLanes<Real>;
+  for (int i = 0; i < kParts; ++i) {
+    const int rest = count - i * kNative;
+    Real* part = p + i * kNative;
+    if (rest >= kNative) {
+      *reinterpret_cast<typename Vec<Real>::Unaligned*>(part) = v.part[i];
+    } else if (rest > 0) {
+      NativeStoreSome(v.part[i], part, rest);
+    }
+  }
+}
+
+// Lanes 0-7 and 8-15 as doubles, and back.
+WARPCTC_INLINE void Widen(Vec<float> x, Vec<double>* low, Vec<double>* high) {
+  NativeDoubles wide[2 * kParts];
+  for (int i = 0; i < kParts; ++i) NativeWiden(x.part[i], &wide[2 * i], &wide[2 * i + 1]);
+  for (int i = 0; i < kParts; ++i) {
+    low->part[i] = wide[i];
+    high->part[i] = wide[kParts + i];
+  }
+}
+WARPCTC_INLINE Vec<float> Narrow(Vec<double> low, Vec<double> high) {
+  NativeDoubles wide[2 * kParts];
+  for (int i = 0; i < kParts; ++i) {
+    wide[i] = low.part[i];
+    wide[kParts + i] = high.part[i];
+  }
+  Vec<float> x;
+  for (int i = 0; i < kParts; ++i) x.part[i] = NativeNarrow(wide[2 * i], wide[2 * i + 1]);
+  return x;
 }
 
 #undef WARPCTC_PARTWISE

@@ -70,24 +70,6 @@ WARPCTC_INLINE Vec<Real> ExpOfNonPositive(Vec<Real> x) {
   return ScaleDown(Exp2OfFraction(z - integer), integer);
 }
 
-// Two vectors of doubles from one of floats, and back.
-WARPCTC_INLINE void Widen(Vec<float> x, Vec<double>* low, Vec<double>* high) {
-  float lane[kLanes<float>];
-  x.Store(lane);
-  double wide[kLanes<float>];
-  for (int i = 0; i < kLanes<float>; ++i) wide[i] = lane[i];
-  *low = Vec<double>::Load(wide);
-  *high = Vec<double>::Load(wide + kLanes<double>);
-}
-WARPCTC_INLINE Vec<float> Narrow(Vec<double> low, Vec<double> high) {
-  double wide[kLanes<float>];
-  low.Store(wide);
-  high.Store(wide + kLanes<double>);
-  float lane[kLanes<float>];
-  for (int i = 0; i < kLanes<float>; ++i) lane[i] = static_cast<float>(wide[i]);
-  return Vec<float>::Load(lane);
-}
-
 // exponent + fraction = (x - max)·log2(e), in double: in float the product would carry an error of
 // |x - max|·2^-24, which is visible once logits are large.
 WARPCTC_INLINE void SplitLog2(Vec<double> x, double max, Vec<double>* exponent,

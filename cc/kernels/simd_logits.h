@@ -89,6 +89,12 @@ WARPCTC_INLINE Vec<RealOf<Logit>> LoadSomeLogits(const Logit* p, int count, Real
   for (int i = 0; i < count; ++i) lane[i] = ToReal(p[i]);
   return Vec<Real>::Load(lane);
 }
+WARPCTC_INLINE Vec<float> LoadSomeLogits(const float* p, int count, float fill) {
+  return LoadSome(p, count, fill);
+}
+WARPCTC_INLINE Vec<double> LoadSomeLogits(const double* p, int count, double fill) {
+  return LoadSome(p, count, fill);
+}
 template <typename Logit>
 WARPCTC_INLINE void StoreSomeLogits(Vec<RealOf<Logit>> v, Logit* p, int count) {
   using Real = RealOf<Logit>;
@@ -96,6 +102,9 @@ WARPCTC_INLINE void StoreSomeLogits(Vec<RealOf<Logit>> v, Logit* p, int count) {
   v.Store(lane);
   for (int i = 0; i < count; ++i) FromReal(lane[i], p + i);
 }
+
+WARPCTC_INLINE void StoreSomeLogits(Vec<float> v, float* p, int count) { StoreSome(v, p, count); }
+WARPCTC_INLINE void StoreSomeLogits(Vec<double> v, double* p, int count) { StoreSome(v, p, count); }
 
 }  // namespace WARPCTC_SIMD_NAMESPACE
 }  // namespace warpctc

@@ -32,11 +32,16 @@ template <typename Logit>
 WARPCTC_INLINE RealOf<Logit> FrameMax(const Logit* frame, int64_t num_classes) {
   using Real = RealOf<Logit>;
   Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-  ForEachVector(frame, num_classes, [&](int64_t, Vec<Real> x, int) { max = Max(x, max); });
+  ForEachVector(frame, num_classes,
+                [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA { max = Max(x, max); });
   return HorizontalMax(max);
 }
 
 // Σ e^(logit - max) ≥ 1. NaN if a logit is NaN or +inf, or all are -inf.
+//
+// The largest logits, whose term is 1, are counted apart: added to it, each small term of a
+// confident frame would be rounded at 2^-24, and the loss of a confident row is what these terms
+// say.
 template <typename Logit>
 WARPCTC_INLINE double FrameSum(const Logit* frame, int64_t num_classes, RealOf<Logit> max) {
   using Real = RealOf<Logit>;
@@ -44,15 +49,23 @@ WARPCTC_INLINE double FrameSum(const Logit* frame, int64_t num_classes, RealOf<L
   // grow with V.
   constexpr int64_t kBlock = 64 * kLanes<Real>;
   const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
-  double total = 0;
+  const Vec<Real> zero = Vec<Real>::Broadcast(0);
+  const Vec<Real> one = Vec<Real>::Broadcast(1);
+  double largest = 0;
+  double others = 0;
   for (int64_t v = 0; v < num_classes; v += kBlock) {
     const int64_t count = num_classes - v < kBlock ? num_classes - v : kBlock;
-    Vec<Real> sum = Vec<Real>::Broadcast(0);
-    ForEachVector(frame + v, count,
-                  [&](int64_t, Vec<Real> x, int) { sum = sum + ExpOfNonPositive(x - max_vector); });
-    total += HorizontalSum(sum);
+    Vec<Real> ones = zero;
+    Vec<Real> sum = zero;
+    ForEachVector(frame + v, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+      ones = ones + SelectEqual(x, max_vector, one, zero);
+      sum = sum + SelectEqual(x, max_vector, zero, ExpOfNonPositive(x - max_vector));
+    });
+    largest += HorizontalSum(ones);
+    others += HorizontalSum(sum);
   }
-  return total;
+  const bool finite = max - max == 0;
+  return finite ? largest + others : std::numeric_limits<double>::quiet_NaN();
 }
 
 // gradient(v) = scale · softmax(v) - occupancy(v), one read and one write of the frame. occupancy:
@@ -64,7 +77,7 @@ WARPCTC_INLINE void WriteFrameGradient(const Logit* frame, int64_t num_classes, 
   using Real = RealOf<Logit>;
   const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
   const Vec<Real> factor = Vec<Real>::Broadcast(scale / sum);
-  ForEachVector(frame, num_classes, [&](int64_t v, Vec<Real> x, int count) {
+  ForEachVector(frame, num_classes, [&](int64_t v, Vec<Real> x, int count) WARPCTC_INLINE_LAMBDA {
     const Vec<Real> softmax = ExpOfNonPositive(x - max_vector) * factor;
     if (count == kLanes<Real>) {
       StoreLogits(softmax - Vec<Real>::Load(occupancy + v), gradient + v);

@@ -1,0 +1,221 @@
+// One native vector register: what the compiler's vector extension lacks.
+//
+// The only file with intrinsics. Each function has a portable form, which is what other processors
+// than x86-64 get, and which says what the others do: all forms give the same bits.
+
+#ifndef TF_WARPCTC_CC_KERNELS_SIMD_NATIVE_H_
+#define TF_WARPCTC_CC_KERNELS_SIMD_NATIVE_H_
+
+#include <cstdint>
+
+#include "cc/kernels/simd_level.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define WARPCTC_INLINE inline __attribute__((always_inline))
+// The same for a lambda, between its parameters and its body.
+#define WARPCTC_INLINE_LAMBDA __attribute__((always_inline))
+
+namespace warpctc {
+inline namespace WARPCTC_SIMD_NAMESPACE {
+
+#if defined(__AVX512F__)
+constexpr int kNativeBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kNativeBytes = 32;
+#else
+constexpr int kNativeBytes = 16;
+#endif
+
+template <typename T>
+struct NativeVector;
+template <>
+struct NativeVector<float> {
+  typedef float type __attribute__((vector_size(kNativeBytes)));
+  typedef float unaligned
+      __attribute__((vector_size(kNativeBytes), aligned(alignof(float)), may_alias));
+  typedef int32_t mask __attribute__((vector_size(kNativeBytes)));
+};
+template <>
+struct NativeVector<double> {
+  typedef double type __attribute__((vector_size(kNativeBytes)));
+  typedef double unaligned
+      __attribute__((vector_size(kNativeBytes), aligned(alignof(double)), may_alias));
+  typedef int64_t mask __attribute__((vector_size(kNativeBytes)));
+};
+
+using NativeFloats = NativeVector<float>::type;
+using NativeDoubles = NativeVector<double>::type;
+
+template <typename T>
+constexpr int kNativeLanes = kNativeBytes / static_cast<int>(sizeof(T));
+
+// a > b ? a : b in every lane: with NaN in a it gives b; NaN in b stays.
+// (The masked forms of AVX-512: GCC 12 warns of an uninitialised value inside its unmasked ones.)
+WARPCTC_INLINE NativeFloats NativeMax(NativeFloats a, NativeFloats b) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+  return (NativeFloats)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__x86_64__)
+  return (NativeFloats)_mm_max_ps((__m128)a, (__m128)b);
+#else
+  return a > b ? a : b;
+#endif
+}
+WARPCTC_INLINE NativeDoubles NativeMax(NativeDoubles a, NativeDoubles b) {
+#if defined(__AVX512F__)
+  return (NativeDoubles)_mm512_maskz_max_pd(0xff, (__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+  return (NativeDoubles)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif defined(__x86_64__)
+  return (NativeDoubles)_mm_max_pd((__m128d)a, (__m128d)b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+// The first `count` lanes from memory, 0 < count < lanes; the others get `fill`. Memory beyond is
+// not touched.
+WARPCTC_INLINE NativeFloats NativeLoadSome(const float* p, int count, float fill) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_mask_loadu_ps(_mm512_set1_ps(fill), (1u << count) - 1u, p);
+#elif defined(__AVX2__)
+  const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(count), index);
+  const __m256 loaded = _mm256_maskload_ps(p, mask);
+  return (NativeFloats)_mm256_blendv_ps(_mm256_set1_ps(fill), loaded, _mm256_castsi256_ps(mask));
+#else
+  NativeFloats v = fill - NativeFloats{};
+  for (int i = 0; i < count; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+WARPCTC_INLINE NativeDoubles NativeLoadSome(const double* p, int count, double fill) {
+#if defined(__AVX512F__)
+  return (NativeDoubles)_mm512_mask_loadu_pd(_mm512_set1_pd(fill), (1u << count) - 1u, p);
+#else
+  NativeDoubles v = fill - NativeDoubles{};
+  for (int i = 0; i < count; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+
+// The first `count` lanes to memory, 0 < count < lanes.
+WARPCTC_INLINE void NativeStoreSome(NativeFloats v, float* p, int count) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(p, (1u << count) - 1u, (__m512)v);
+#else
+  for (int i = 0; i < count; ++i) p[i] = v[i];
+#endif
+}
+WARPCTC_INLINE void NativeStoreSome(NativeDoubles v, double* p, int count) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_pd(p, (1u << count) - 1u, (__m512d)v);
+#else
+  for (int i = 0; i < count; ++i) p[i] = v[i];
+#endif
+}
+
+// The lanes folded in halves: lane i with lane i + n/2, then i + n/4 …, down to one.
+struct Add {
+  template <typename V>
+  WARPCTC_INLINE V operator()(V a, V b) const {
+    return a + b;
+  }
+};
+struct Larger {
+  template <typename V>
+  WARPCTC_INLINE V operator()(V a, V b) const {
+    return a > b ? a : b;
+  }
+};
+template <typename Fold>
+WARPCTC_INLINE float NativeFold(NativeFloats x, const Fold& fold) {
+#if defined(__x86_64__)
+#if defined(__AVX512F__)
+  const __m256 eight =
+      fold(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1));
+#elif defined(__AVX2__)
+  const __m256 eight = (__m256)x;
+#endif
+#if defined(__AVX2__)
+  __m128 four = fold(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+#else
+  __m128 four = (__m128)x;
+#endif
+  four = fold(four, _mm_movehl_ps(four, four));
+  return fold(four[0], four[1]);
+#else
+  for (int width = kNativeLanes<float> / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) x[i] = fold(x[i], x[i + width]);
+  }
+  return x[0];
+#endif
+}
+template <typename Fold>
+WARPCTC_INLINE double NativeFold(NativeDoubles x, const Fold& fold) {
+#if defined(__x86_64__)
+#if defined(__AVX512F__)
+  const __m256d four =
+      fold(_mm512_castpd512_pd256((__m512d)x), _mm512_extractf64x4_pd((__m512d)x, 1));
+#elif defined(__AVX2__)
+  const __m256d four = (__m256d)x;
+#endif
+#if defined(__AVX2__)
+  const __m128d two = fold(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+#else
+  const __m128d two = (__m128d)x;
+#endif
+  return fold(two[0], two[1]);
+#else
+  for (int width = kNativeLanes<double> / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) x[i] = fold(x[i], x[i + width]);
+  }
+  return x[0];
+#endif
+}
+
+// The low and the high half of the lanes as doubles, and back.
+WARPCTC_INLINE void NativeWiden(NativeFloats x, NativeDoubles* low, NativeDoubles* high) {
+#if defined(__AVX512F__)
+  *low = (NativeDoubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
+  *high = (NativeDoubles)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)x, 1));
+#elif defined(__AVX2__)
+  *low = (NativeDoubles)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
+  *high = (NativeDoubles)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
+#elif defined(__x86_64__)
+  *low = (NativeDoubles)_mm_cvtps_pd((__m128)x);
+  *high = (NativeDoubles)_mm_cvtps_pd(_mm_movehl_ps((__m128)x, (__m128)x));
+#else
+  for (int i = 0; i < kNativeLanes<double>; ++i) {
+    (*low)[i] = x[i];
+    (*high)[i] = x[i + kNativeLanes<double>];
+  }
+#endif
+}
+WARPCTC_INLINE NativeFloats NativeNarrow(NativeDoubles low, NativeDoubles high) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)low)),
+                                          _mm512_cvtpd_ps((__m512d)high), 1);
+#elif defined(__AVX2__)
+  return (NativeFloats)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps((__m256d)low)),
+                                            _mm256_cvtpd_ps((__m256d)high), 1);
+#elif defined(__x86_64__)
+  return (NativeFloats)_mm_movelh_ps(_mm_cvtpd_ps((__m128d)low), _mm_cvtpd_ps((__m128d)high));
+#else
+  NativeFloats x;
+  for (int i = 0; i < kNativeLanes<double>; ++i) {
+    x[i] = static_cast<float>(low[i]);
+    x[i + kNativeLanes<double>] = static_cast<float>(high[i]);
+  }
+  return x;
+#endif
+}
+
+}  // namespace WARPCTC_SIMD_NAMESPACE
+}  // namespace warpctc
+
+#endif  // TF_WARPCTC_CC_KERNELS_SIMD_NATIVE_H_
