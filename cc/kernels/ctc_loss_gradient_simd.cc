@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cc/kernels/half_row_simd.h"
-#include "cc/kernels/softmax_simd.h"
 
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
@@ -78,15 +77,16 @@ void ClearOccupancy(const Row<Logit>& row, ReachableRange range,
 
 // Runs beta down frames [0, middle), where alpha was saved, or alpha up [middle, T), where beta
 // was, and writes their gradient.
-template <bool kAlpha, typename Logit, typename Real = RealOf<Logit>>
-void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
+template <bool kAlpha, typename Logit, typename Emissions, typename Real = RealOf<Logit>>
+void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions emissions,
                   const CtcLossResiduals<const Real>& residuals, Real scale,
                   const GradientScratch<Real>& scratch, Logit* gradient) {
+  const int64_t middle = MiddleFrame(row.num_frames);
+  const int64_t num_frames = kAlpha ? row.num_frames - middle : middle;
+  if (num_frames == 0) return;  // there may be no saved row to start from
   const int64_t width = sizes.width;
   PrepareHalf(row, width, scratch.half);
   for (int64_t v = 0; v < row.num_classes; ++v) scratch.occupancy[v] = 0;
-  const int64_t middle = MiddleFrame(row.num_frames);
-  const int64_t num_frames = kAlpha ? row.num_frames - middle : middle;
   const auto saved_row = [&](int64_t t) {
     return SavedRow<const Real*>(residuals.lattice + (row.first_frame + t) * 4 * width, width);
   };
@@ -98,7 +98,6 @@ void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
     const int64_t t = kAlpha ? middle - 1 : middle;
     CopyIn(saved_row(t), ReachableVectors<Real>(row, t), previous);
   }
-  Emissions<Real> emissions = scratch.half.emissions;
   for (int64_t i = 0; i < num_frames; ++i) {
     const int64_t t = kAlpha ? middle + i : middle - 1 - i;
     const Logit* frame = row.Frame(t);
@@ -106,7 +105,7 @@ void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
     const Real max = normalizer[0];
     const Real sum = normalizer[1];
     const ReachableRange range = ReachableVectors<Real>(row, t);
-    LoadEmissions(row, frame, max, range, scratch.half, &emissions);
+    emissions.LoadFrame(frame, range, max);
     // The paths through a state: what comes before it, without its emission, times what was saved.
     const SavedRow<const Real*> saved = saved_row(t);
     Vec<Real> top = Vec<Real>::Broadcast(2 * kZeroExponent<Real>);
@@ -123,8 +122,7 @@ void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
     Advance<kAlpha>(t, previous, current, emissions, scratch.half.skip_exponent, range, visit_paths,
                     VisitNothing());
     SpreadOccupancy(row, range, HorizontalMax(top), scale, scratch);
-    WriteFrameGradient(frame, row.num_classes, max, sum, scale, scratch.occupancy,
-                       gradient + t * row.stride);
+    emissions.WriteGradient(sum, scale, scratch.occupancy, gradient + t * row.stride);
     ClearOccupancy(row, range, scratch);
     std::swap(previous, current);
   }
@@ -172,11 +170,16 @@ void RunCtcLossGradient(const CtcLossProblem<Logit>& problem,
       const int64_t middle = MiddleFrame(row.num_frames);
       FillFrames(row, first_half ? 0 : middle, first_half ? middle : row.num_frames, likelihood,
                  row_gradient);
-    } else if (first_half) {
-      GradientHalf<false>(row, sizes, residuals, upstream[b], workers.Of(worker), row_gradient);
-    } else {
-      GradientHalf<true>(row, sizes, residuals, upstream[b], workers.Of(worker), row_gradient);
+      return;
     }
+    const GradientScratch<Real> own = workers.Of(worker);
+    WithEmissions(row, sizes.width, own.half.emissions, [&](const auto& emissions) {
+      if (first_half) {
+        GradientHalf<false>(row, sizes, emissions, residuals, upstream[b], own, row_gradient);
+      } else {
+        GradientHalf<true>(row, sizes, emissions, residuals, upstream[b], own, row_gradient);
+      }
+    });
   });
 }
 

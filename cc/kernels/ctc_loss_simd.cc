@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cc/kernels/half_row_simd.h"
-#include "cc/kernels/softmax_simd.h"
 
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
@@ -47,8 +46,8 @@ struct LossScratch {
 
 // Runs alpha over frames [0, middle) or beta over [middle, T), down from the last. Leaves the last
 // row it comes to in `last_row` and returns the half's normaliser.
-template <bool kAlpha, typename Logit, typename Real = RealOf<Logit>>
-Scaled<double> ForwardHalf(const Row<Logit>& row, int64_t width,
+template <bool kAlpha, typename Logit, typename Emissions, typename Real = RealOf<Logit>>
+Scaled<double> ForwardHalf(const Row<Logit>& row, int64_t width, Emissions emissions,
                            const CtcLossResiduals<Real>& residuals,
                            const HalfRowScratch<Real>& scratch, Real* last_row) {
   PrepareHalf(row, width, scratch);
@@ -57,16 +56,15 @@ Scaled<double> ForwardHalf(const Row<Logit>& row, int64_t width,
   LatticeRow<Real> previous = scratch.rows[0];
   LatticeRow<Real> current = scratch.rows[1];
   SetOne(previous, kAlpha ? 0 : row.label_length);
-  Emissions<Real> emissions = scratch.emissions;
   Scaled<double> normalizer = Scaled<double>::One();
   for (int64_t i = 0; i < num_frames; ++i) {
     const int64_t t = kAlpha ? i : row.num_frames - 1 - i;
     const Logit* frame = row.Frame(t);
-    const Real max = FrameMax(frame, row.num_classes);
-    const double sum = FrameSum(frame, row.num_classes, max);
-    normalizer = normalizer * Scaled<double>{sum, 0};
     const ReachableRange range = ReachableVectors<Real>(row, t);
-    LoadEmissions(row, frame, max, range, scratch, &emissions);
+    Real max;
+    double sum;
+    emissions.LoadFrame(frame, range, &max, &sum);
+    normalizer = normalizer * Scaled<double>{sum, 0};
     Real* saved = residuals.lattice == nullptr
                       ? nullptr
                       : residuals.lattice + (row.first_frame + t) * 4 * width;
@@ -107,17 +105,11 @@ Scaled<Real> Meet(const Row<Logit>& row, int64_t width, const Real* alpha_row, c
   PrepareHalf(row, width, scratch);
   CopyIn(SavedRow<const Real*>(beta_row, width), {0, width}, scratch.rows[0]);
   const SavedRow<const Real*> alpha(alpha_row, width);
-  Emissions<Real> ones = scratch.emissions;
-  for (int64_t u = 0; u < width; ++u) {
-    ones.label_mantissa[u] = 1;
-    ones.label_exponent[u] = 0;
-  }
-  ones.blank = Scaled<Real>::One();
   const ScaledVec<Real> zero = ScaledVec<Real>::Broadcast(Scaled<Real>::Zero());
   ScaledVec<Real> blanks = zero;
   ScaledVec<Real> labels = zero;
   AdvanceBeta<true>(
-      scratch.rows[0], scratch.rows[1], ones, scratch.skip_exponent, 0, width,
+      scratch.rows[0], scratch.rows[1], UnitEmissions<Real>(), scratch.skip_exponent, 0, width,
       [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) WARPCTC_INLINE_LAMBDA {
         const auto alpha_blank =
             ScaledVec<Real>::Load(alpha.blank_mantissa + u, alpha.blank_exponent + u);
@@ -175,9 +167,12 @@ void RunCtcLoss(const CtcLossProblem<Logit>& problem, RealOf<Logit>* loss,
     const HalfRowScratch<Real> half = scratch.workers.Of(worker);
     Real* alpha = meeting.alpha + b * row_size;
     Real* beta = meeting.beta + b * row_size;
-    meeting.normalizer[task] = alpha_half
-                                   ? ForwardHalf<true>(row, sizes.width, residuals, half, alpha)
-                                   : ForwardHalf<false>(row, sizes.width, residuals, half, beta);
+    meeting.normalizer[task] =
+        WithEmissions(row, sizes.width, half.emissions, [&](const auto& emissions) {
+          return alpha_half
+                     ? ForwardHalf<true>(row, sizes.width, emissions, residuals, half, alpha)
+                     : ForwardHalf<false>(row, sizes.width, emissions, residuals, half, beta);
+        });
     // The second of the two to come here closes the row.
     if (__atomic_fetch_add(&meeting.halves_done[b], 1, __ATOMIC_ACQ_REL) == 0) return;
     const Scaled<Real> likelihood = Meet(row, sizes.width, alpha, beta, half);

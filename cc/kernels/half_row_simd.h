@@ -13,43 +13,16 @@
 #define TF_WARPCTC_CC_KERNELS_HALF_ROW_SIMD_H_
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "cc/kernels/arena.h"
-#include "cc/kernels/ctc_loss.h"
+#include "cc/kernels/emissions_simd.h"
 #include "cc/kernels/lattice.h"
 #include "cc/kernels/recursion_simd.h"
-#include "cc/kernels/simd_exp.h"
-#include "cc/kernels/simd_logits.h"
+#include "cc/kernels/row.h"
 
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
-
-// One row of the batch.
-template <typename Logit>
-struct Row {
-  const Logit* frames;
-  int64_t stride;
-  int64_t num_frames;  // T of this row
-  int64_t num_classes;
-  int64_t first_frame;  // index of frame 0 in the residuals
-  const int32_t* label;
-  int64_t label_length;  // U of this row
-  int32_t blank;
-
-  Row(const CtcLossProblem<Logit>& problem, int64_t b)
-      : frames(problem.logits + problem.frames.base[b]),
-        stride(problem.frames.stride),
-        num_frames(problem.frames.length[b]),
-        num_classes(problem.frames.num_classes),
-        first_frame(problem.frames.first_frame[b]),
-        label(problem.labels.ids + problem.labels.base[b]),
-        label_length(problem.labels.length[b]),
-        blank(problem.labels.blank) {}
-
-  const Logit* Frame(int64_t t) const { return frames + t * stride; }
-};
 
 // The whole vectors that cover the states reachable at frame t.
 template <typename Real, typename Logit>
@@ -57,12 +30,6 @@ ReachableRange ReachableVectors(const Row<Logit>& row, int64_t t) {
   const ReachableRange range = Reachable(t, row.num_frames, row.label_length);
   constexpr int64_t kLane = kLanes<Real>;
   return {range.begin / kLane * kLane, (range.end + kLane - 1) / kLane * kLane};
-}
-
-// The states that labels reach in range: those of the row's own.
-template <typename Logit>
-int64_t LabelEnd(const Row<Logit>& row, ReachableRange range) {
-  return range.end < row.label_length ? range.end : row.label_length;
 }
 
 // What the scratch of a half depends on.
@@ -103,18 +70,15 @@ class WorkerScratch {
 template <typename Real>
 struct HalfRowScratch {
   LatticeRow<Real> rows[2];
-  Emissions<Real> emissions;
-  Real* label_logits;   // [width]
   Real* skip_exponent;  // [width + a vector]
+  EmissionScratch<Real> emissions;
 
   static HalfRowScratch Take(Arena& arena, const HalfRowSizes& sizes) {
     const int64_t width = sizes.width;
     HalfRowScratch scratch;
     for (LatticeRow<Real>& row : scratch.rows) row = LatticeRow<Real>::Take(arena, width);
-    scratch.emissions.label_mantissa = arena.Take<Real>(width);
-    scratch.emissions.label_exponent = arena.Take<Real>(width);
-    scratch.label_logits = arena.Take<Real>(width);
     scratch.skip_exponent = arena.Take<Real>(width + kLanes<Real>);
+    scratch.emissions = EmissionScratch<Real>::Take(arena, width);
     return scratch;
   }
 };
@@ -123,39 +87,16 @@ struct HalfRowScratch {
 template <typename Logit, typename Real>
 void PrepareHalf(const Row<Logit>& row, int64_t width, const HalfRowScratch<Real>& scratch) {
   for (const LatticeRow<Real>& lattice_row : scratch.rows) lattice_row.Clear(width);
-  for (int64_t u = row.label_length; u < width; ++u) {
-    scratch.label_logits[u] = -std::numeric_limits<Real>::infinity();
-  }
   for (int64_t u = 0; u < width + kLanes<Real>; ++u) {
     const bool may_skip = u > 0 && u < row.label_length && row.label[u] != row.label[u - 1];
     scratch.skip_exponent[u] = may_skip ? Real(0) : kZeroExponent<Real>;
   }
 }
 
-// e^(logit - max) of the row's labels in range, and of the blank.
-template <typename Logit, typename Real>
-void LoadEmissions(const Row<Logit>& row, const Logit* frame, Real max, ReachableRange range,
-                   const HalfRowScratch<Real>& scratch, Emissions<Real>* emissions) {
-  const int64_t end = LabelEnd(row, range);
-  for (int64_t u = range.begin; u < end; ++u) {
-    scratch.label_logits[u] = ToReal(frame[row.label[u]]);
-  }
-  Vec<Real> mantissa, exponent;
-  for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
-    // An infinite max makes the frame's normaliser NaN, and with it the row: what the lanes hold no
-    // longer matters.
-    ScaledExp(Vec<Real>::Load(scratch.label_logits + u), double(max), &mantissa, &exponent);
-    mantissa.Store(emissions->label_mantissa + u);
-    exponent.Store(emissions->label_exponent + u);
-  }
-  ScaledExp(Vec<Real>::Broadcast(ToReal(frame[row.blank])), double(max), &mantissa, &exponent);
-  emissions->blank = {mantissa.part[0][0], exponent.part[0][0]};
-}
-
 // A step of alpha or beta onto frame t.
-template <bool kAlpha, typename Real, typename Before, typename After>
+template <bool kAlpha, typename Real, typename Emissions, typename Before, typename After>
 WARPCTC_INLINE void Advance(int64_t t, const LatticeRow<Real>& previous,
-                            const LatticeRow<Real>& current, const Emissions<Real>& emissions,
+                            const LatticeRow<Real>& current, const Emissions& emissions,
                             const Real* skip_exponent, ReachableRange range, const Before& before,
                             const After& after) {
   const auto step = [&](auto normalize) WARPCTC_INLINE_LAMBDA {

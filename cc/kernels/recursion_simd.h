@@ -51,13 +51,13 @@ struct ScaledVec {
 template <typename Real>
 WARPCTC_INLINE ScaledVec<Real> operator+(ScaledVec<Real> x, ScaledVec<Real> y) {
   const Vec<Real> top = Max(x.exponent, y.exponent);
-  return {ScaleDown(x.mantissa, x.exponent - top) + ScaleDown(y.mantissa, y.exponent - top), top};
+  return {Align(x.mantissa, x.exponent - top) + Align(y.mantissa, y.exponent - top), top};
 }
 template <typename Real>
 WARPCTC_INLINE ScaledVec<Real> Sum(ScaledVec<Real> x, ScaledVec<Real> y, ScaledVec<Real> z) {
   const Vec<Real> top = Max(Max(x.exponent, y.exponent), z.exponent);
-  return {ScaleDown(x.mantissa, x.exponent - top) + ScaleDown(y.mantissa, y.exponent - top) +
-              ScaleDown(z.mantissa, z.exponent - top),
+  return {Align(x.mantissa, x.exponent - top) + Align(y.mantissa, y.exponent - top) +
+              Align(z.mantissa, z.exponent - top),
           top};
 }
 
@@ -126,14 +126,6 @@ struct SavedRow {
         label_exponent(row + 3 * width) {}
 };
 
-// What the frame says of each label of the row: q(t, label u), zero from U on, and q(t, blank).
-template <typename Real>
-struct Emissions {
-  Real* label_mantissa;  // [width]
-  Real* label_exponent;
-  Scaled<Real> blank;
-};
-
 // What the visitors of a step are called with, for every vector of states: before the emissions are
 // multiplied in and after.
 struct VisitNothing {
@@ -141,15 +133,16 @@ struct VisitNothing {
   WARPCTC_INLINE void operator()(int64_t, ScaledVec<Real>, ScaledVec<Real>) const {}
 };
 
-// previous, current: different rows. skip_exponent: [width + 1], 0 where l(u) ≠ l(u-1), else
-// kZeroExponent, which makes a zero of the term it is added to. begin, end: multiples of the
-// vector; states outside are left as they are.
-template <bool kNormalize, typename Real, typename Before, typename After>
+// previous, current: different rows. emissions.Label(u): a vector of q(t, label u), zero past the
+// row's own labels; emissions.Blank(): q(t, blank). skip_exponent: [width + 1], 0 where l(u) ≠
+// l(u-1), else kZeroExponent, which makes a zero of the term it is added to. begin, end: multiples
+// of the vector; states outside are left as they are.
+template <bool kNormalize, typename Real, typename Emissions, typename Before, typename After>
 WARPCTC_INLINE void AdvanceAlpha(const LatticeRow<Real>& previous, const LatticeRow<Real>& current,
-                                 const Emissions<Real>& emissions, const Real* skip_exponent,
+                                 const Emissions& emissions, const Real* skip_exponent,
                                  int64_t begin, int64_t end, const Before& before,
                                  const After& after) {
-  const ScaledVec<Real> blank_emission = ScaledVec<Real>::Broadcast(emissions.blank);
+  const ScaledVec<Real> blank_emission = ScaledVec<Real>::Broadcast(emissions.Blank());
   for (int64_t u = begin; u < end; u += kLanes<Real>) {
     const ScaledVec<Real> from_blank = previous.Blank(u);
     const ScaledVec<Real> from_label = previous.Label(u);
@@ -158,8 +151,7 @@ WARPCTC_INLINE void AdvanceAlpha(const LatticeRow<Real>& previous, const Lattice
     from_last_label.exponent = from_last_label.exponent + Vec<Real>::Load(skip_exponent + u);
     const ScaledVec<Real> pre_label = Sum(from_label, from_blank, from_last_label);
     before(u, pre_blank, pre_label);
-    const auto label_emission =
-        ScaledVec<Real>::Load(emissions.label_mantissa + u, emissions.label_exponent + u);
+    const ScaledVec<Real> label_emission = emissions.Label(u);
     const ScaledVec<Real> blank = Multiply<kNormalize>(pre_blank, blank_emission);
     const ScaledVec<Real> label = Multiply<kNormalize>(pre_label, label_emission);
     blank.Store(current.blank_mantissa + u, current.blank_exponent + u);
@@ -169,12 +161,12 @@ WARPCTC_INLINE void AdvanceAlpha(const LatticeRow<Real>& previous, const Lattice
 }
 
 // Likewise. skip_exponent is the same array as alpha's: beta reads it at u + 1.
-template <bool kNormalize, typename Real, typename Before, typename After>
+template <bool kNormalize, typename Real, typename Emissions, typename Before, typename After>
 WARPCTC_INLINE void AdvanceBeta(const LatticeRow<Real>& next, const LatticeRow<Real>& current,
-                                const Emissions<Real>& emissions, const Real* skip_exponent,
+                                const Emissions& emissions, const Real* skip_exponent,
                                 int64_t begin, int64_t end, const Before& before,
                                 const After& after) {
-  const ScaledVec<Real> blank_emission = ScaledVec<Real>::Broadcast(emissions.blank);
+  const ScaledVec<Real> blank_emission = ScaledVec<Real>::Broadcast(emissions.Blank());
   for (int64_t u = begin; u < end; u += kLanes<Real>) {
     const ScaledVec<Real> to_label = next.Label(u);
     ScaledVec<Real> to_next_label = next.Label(u + 1);
@@ -182,8 +174,7 @@ WARPCTC_INLINE void AdvanceBeta(const LatticeRow<Real>& next, const LatticeRow<R
     const ScaledVec<Real> pre_blank = next.Blank(u) + to_label;
     const ScaledVec<Real> pre_label = Sum(to_label, next.Blank(u + 1), to_next_label);
     before(u, pre_blank, pre_label);
-    const auto label_emission =
-        ScaledVec<Real>::Load(emissions.label_mantissa + u, emissions.label_exponent + u);
+    const ScaledVec<Real> label_emission = emissions.Label(u);
     const ScaledVec<Real> blank = Multiply<kNormalize>(pre_blank, blank_emission);
     const ScaledVec<Real> label = Multiply<kNormalize>(pre_label, label_emission);
     blank.Store(current.blank_mantissa + u, current.blank_exponent + u);

@@ -137,6 +137,19 @@ WARPCTC_INLINE Vec<Real> ScaleDown(Vec<Real> m, Vec<Real> d) {
   return r;
 }
 
+// As ScaleDown, to be added to a number of exponent 0: what is below 2^-bias may be zero or not,
+// since the sum is the same. One instruction with AVX-512.
+template <typename Real>
+WARPCTC_INLINE Vec<Real> Align(Vec<Real> m, Vec<Real> d) {
+#if defined(__AVX512F__)
+  Vec<Real> r;
+  r.part[0] = NativeScale(m.part[0], d.part[0]);
+  return r;
+#else
+  return ScaleDown(m, d);
+#endif
+}
+
 // m ≥ 0 becomes mantissa · 2^exponent with mantissa in [1, 2), or 0; the exponent is added to
 // *exponent. Zero adds -bias, which vanishes in the exponent that a zero has.
 template <typename Real>

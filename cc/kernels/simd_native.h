@@ -77,6 +77,16 @@ WARPCTC_INLINE NativeDoubles NativeMax(NativeDoubles a, NativeDoubles b) {
 #endif
 }
 
+#if defined(__AVX512F__)
+// m · 2^d, d integral.
+WARPCTC_INLINE NativeFloats NativeScale(NativeFloats m, NativeFloats d) {
+  return (NativeFloats)_mm512_maskz_scalef_ps(0xffff, (__m512)m, (__m512)d);
+}
+WARPCTC_INLINE NativeDoubles NativeScale(NativeDoubles m, NativeDoubles d) {
+  return (NativeDoubles)_mm512_maskz_scalef_pd(0xff, (__m512d)m, (__m512d)d);
+}
+#endif
+
 // The first `count` lanes from memory, 0 < count < lanes; the others get `fill`. Memory beyond is
 // not touched.
 WARPCTC_INLINE NativeFloats NativeLoadSome(const float* p, int count, float fill) {
@@ -212,6 +222,26 @@ WARPCTC_INLINE NativeFloats NativeNarrow(NativeDoubles low, NativeDoubles high) 
     x[i + kNativeLanes<double>] = static_cast<float>(high[i]);
   }
   return x;
+#endif
+}
+
+// table[index] in every lane.
+WARPCTC_INLINE NativeFloats NativeGather(const float* table, NativeVector<float>::mask index) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return (NativeFloats)_mm256_i32gather_ps(table, (__m256i)index, sizeof(float));
+#else
+  NativeFloats v{};
+  for (int i = 0; i < kNativeLanes<float>; ++i) v[i] = table[index[i]];
+  return v;
+#endif
+}
+WARPCTC_INLINE NativeDoubles NativeGather(const double* table, NativeVector<double>::mask index) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return (NativeDoubles)_mm256_i64gather_pd(table, (__m256i)index, sizeof(double));
+#else
+  NativeDoubles v{};
+  for (int i = 0; i < kNativeLanes<double>; ++i) v[i] = table[index[i]];
+  return v;
 #endif
 }
 
