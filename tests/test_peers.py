@@ -1,11 +1,12 @@
 """Agreement with TensorFlow and Keras where they are right, and the same call as theirs.
 
-Left out, because the peer is wrong or refuses there (TensorFlow 2.20 and 2.21, Keras 3.15):
-  tf.nn.ctc_loss, dense: rows without a valid alignment (finite numbers near 707, and a gradient),
-    float64 (a type error), -inf logits (NaN), labels padded with -1 (read as labels);
+Left out, because the peer is wrong or refuses there (seen with TensorFlow 2.21 and Keras 3.15):
+  tf.nn.ctc_loss, dense, and keras.ops.ctc_loss: rows without a valid alignment (finite numbers
+    near 707, with a gradient), -inf logits (NaN), float64 (a type error in TensorFlow), half types
+    (TensorFlow's loss is of that type and overflows);
   tf.nn.ctc_loss, sparse: rows without a valid alignment (raises);
   tf.nn.ctc_greedy_decoder: empty batches and no frames (raises), negative lengths (taken as zero),
-    NaN (a NaN in class 0 wins), half types (no kernel).
+    NaN (wins if it is in class 0), half types (no kernel).
 """
 
 import functools

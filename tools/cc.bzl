@@ -14,7 +14,8 @@ _COPTS = [
 
 # Speed without a change of any result: neither -f flag lets the compiler reorder arithmetic.
 # The sanitizers' build has the same arithmetic at -O1, where it compiles much sooner.
-_SIMD_COPTS = _COPTS + ["-fno-math-errno", "-fno-trapping-math"] + select({
+# They throw nothing, so they need no tables for unwinding, which the levels would share.
+_SIMD_COPTS = _COPTS + ["-fno-exceptions", "-fno-math-errno", "-fno-trapping-math"] + select({
     "//tools:sanitizers": ["-O1"],
     "//conditions:default": ["-O3"],
 })

@@ -32,6 +32,8 @@ struct CtcLossProblem {
   FrameBatch frames;
   LabelBatch labels;
   const Logit* logits;  // addressed as `frames` says
+  const int64_t*
+      first_saved_row;  // [B] number of row b's first saved lattice row; see FillFirstSavedRows
   bool zero_infinity;   // a row without a possible alignment has loss 0 rather than +inf; its
                         // gradient is 0 either way
 };
@@ -40,11 +42,23 @@ struct CtcLossProblem {
 template <typename Real>
 struct CtcLossResiduals {
   Real* normalizers;  // [num_frames, 2]: largest logit, Σ e^(logit - largest). Live frames only.
-  Real* lattice;  // [num_frames, LatticeRowSize(max label length)]. Live frames, reachable states
-                  // only.
+  Real* lattice;      // [saved rows, LatticeRowSize(max label length)]. Reachable states only.
   Real* likelihood;  // [B, 2]: mantissa and exponent of Σ over alignments of Π e^(logit - largest);
                      // mantissa NaN for a NaN loss
 };
+
+// Fills first_saved_row [B], and returns how many lattice rows are saved in all.
+template <typename Real>
+int64_t FillFirstSavedRows(const FrameBatch& frames, int64_t max_label_length,
+                           int64_t* first_saved_row) {
+  const int64_t interval = CheckpointInterval<Real>(max_label_length);
+  int64_t rows = 0;
+  for (int64_t b = 0; b < frames.batch; ++b) {
+    first_saved_row[b] = rows;
+    rows += SavedRows(frames.capacity[b], interval);
+  }
+  return rows;
+}
 
 // Bytes of scratch memory that each call needs: O(B·U + workers·U), and O(workers·(U + V)).
 template <typename Logit>

@@ -5,9 +5,10 @@
 //   occupancy(t, s) = pre_alpha(t, s) · beta(t, s) / Σ_s' (the same)             Graves 2006, eq.
 //   15
 
-#include <limits>
+#include <type_traits>
 #include <utility>
 
+#include "cc/kernels/checkpoints_simd.h"
 #include "cc/kernels/half_row_simd.h"
 
 namespace warpctc {
@@ -18,6 +19,7 @@ namespace {
 template <typename Real>
 struct GradientScratch {
   HalfRowScratch<Real> half;
+  CheckpointScratch<Real> checkpoints;
   Real* blank_mantissa;  // [width] weight of the paths through each state of the frame
   Real* blank_exponent;
   Real* label_mantissa;
@@ -27,6 +29,7 @@ struct GradientScratch {
   static GradientScratch Take(Arena& arena, const HalfRowSizes& sizes) {
     GradientScratch scratch;
     scratch.half = HalfRowScratch<Real>::Take(arena, sizes);
+    scratch.checkpoints = CheckpointScratch<Real>::Take(arena, sizes);
     scratch.blank_mantissa = arena.Take<Real>(sizes.width);
     scratch.blank_exponent = arena.Take<Real>(sizes.width);
     scratch.label_mantissa = arena.Take<Real>(sizes.width);
@@ -67,39 +70,45 @@ void SpreadOccupancy(const Row<Logit>& row, ReachableRange range, Real top, Real
   }
 }
 
+// Zero again, by way of the fewer elements: the classes, or the labels that may have been written.
 template <typename Logit, typename Real>
 void ClearOccupancy(const Row<Logit>& row, ReachableRange range,
                     const GradientScratch<Real>& scratch) {
-  scratch.occupancy[row.blank] = 0;
   const int64_t end = LabelEnd(row, range);
+  if (row.num_classes <= 4 * (end - range.begin)) {
+    for (int64_t v = 0; v < row.num_classes; ++v) scratch.occupancy[v] = 0;
+    return;
+  }
+  scratch.occupancy[row.blank] = 0;
   for (int64_t u = range.begin; u < end; ++u) scratch.occupancy[row.label[u]] = 0;
 }
 
 // Runs beta down frames [0, middle), where alpha was saved, or alpha up [middle, T), where beta
-// was, and writes their gradient.
+// was, and writes their gradient. emissions, saved_emissions: two of the same kind.
 template <bool kAlpha, typename Logit, typename Emissions, typename Real = RealOf<Logit>>
 void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions emissions,
-                  const CtcLossResiduals<const Real>& residuals, Real scale,
-                  const GradientScratch<Real>& scratch, Logit* gradient) {
-  const int64_t middle = MiddleFrame(row.num_frames);
-  const int64_t num_frames = kAlpha ? row.num_frames - middle : middle;
-  if (num_frames == 0) return;  // there may be no saved row to start from
-  const int64_t width = sizes.width;
-  PrepareHalf(row, width, scratch.half);
+                  const Emissions& saved_emissions, const CtcLossResiduals<const Real>& residuals,
+                  Real scale, const GradientScratch<Real>& scratch, Logit* gradient) {
+  const int64_t num_frames = NumSteps<!kAlpha>(row);  // of the half that was saved
+  if (num_frames == 0) return;
+  PrepareHalf(row, sizes.width, scratch.half);
   for (int64_t v = 0; v < row.num_classes; ++v) scratch.occupancy[v] = 0;
-  const auto saved_row = [&](int64_t t) {
-    return SavedRow<const Real*>(residuals.lattice + (row.first_frame + t) * 4 * width, width);
-  };
+  CheckpointedHalf<!kAlpha, Logit, Emissions> saved_half(
+      row, sizes, residuals, scratch.half.skip_exponent, scratch.checkpoints, saved_emissions);
+  // The other half ended where this one begins.
   LatticeRow<Real> previous = scratch.half.rows[0];
   LatticeRow<Real> current = scratch.half.rows[1];
-  if (kAlpha && middle == 0) {
-    SetOne(previous, 0);
+  const int64_t last_step = NumSteps<kAlpha>(row) - 1;
+  if (last_step < 0) {
+    SetOne(previous, kAlpha ? 0 : row.label_length);
   } else {
-    const int64_t t = kAlpha ? middle - 1 : middle;
-    CopyIn(saved_row(t), ReachableVectors<Real>(row, t), previous);
+    const int64_t number = SavedRowOfStep<kAlpha>(row, last_step, sizes.interval);
+    const Real* last_row = residuals.lattice + number * 4 * sizes.width;
+    const int64_t t = FrameOfStep<kAlpha>(row, last_step);
+    CopyIn(SavedRow<const Real*>(last_row, sizes.width), ReachableVectors<Real>(row, t), previous);
   }
-  for (int64_t i = 0; i < num_frames; ++i) {
-    const int64_t t = kAlpha ? middle + i : middle - 1 - i;
+  for (int64_t step = num_frames - 1; step >= 0; --step) {
+    const int64_t t = FrameOfStep<!kAlpha>(row, step);
     const Logit* frame = row.Frame(t);
     const Real* normalizer = residuals.normalizers + (row.first_frame + t) * 2;
     const Real max = normalizer[0];
@@ -107,7 +116,7 @@ void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions em
     const ReachableRange range = ReachableVectors<Real>(row, t);
     emissions.LoadFrame(frame, range, max);
     // The paths through a state: what comes before it, without its emission, times what was saved.
-    const SavedRow<const Real*> saved = saved_row(t);
+    const SavedRow<const Real*> saved = saved_half.At(step);
     Vec<Real> top = Vec<Real>::Broadcast(2 * kZeroExponent<Real>);
     const auto visit_paths = [&](int64_t u, ScaledVec<Real> blank,
                                  ScaledVec<Real> label) WARPCTC_INLINE_LAMBDA {
@@ -174,10 +183,15 @@ void RunCtcLossGradient(const CtcLossProblem<Logit>& problem,
     }
     const GradientScratch<Real> own = workers.Of(worker);
     WithEmissions(row, sizes.width, own.half.emissions, [&](const auto& emissions) {
+      using Emissions = std::decay_t<decltype(emissions)>;
+      const Emissions saved_emissions(row, sizes.interval == 1 ? 0 : sizes.width,
+                                      own.checkpoints.emissions);
       if (first_half) {
-        GradientHalf<false>(row, sizes, emissions, residuals, upstream[b], own, row_gradient);
+        GradientHalf<false>(row, sizes, emissions, saved_emissions, residuals, upstream[b], own,
+                            row_gradient);
       } else {
-        GradientHalf<true>(row, sizes, emissions, residuals, upstream[b], own, row_gradient);
+        GradientHalf<true>(row, sizes, emissions, saved_emissions, residuals, upstream[b], own,
+                           row_gradient);
       }
     });
   });

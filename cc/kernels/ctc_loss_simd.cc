@@ -47,27 +47,28 @@ struct LossScratch {
 // Runs alpha over frames [0, middle) or beta over [middle, T), down from the last. Leaves the last
 // row it comes to in `last_row` and returns the half's normaliser.
 template <bool kAlpha, typename Logit, typename Emissions, typename Real = RealOf<Logit>>
-Scaled<double> ForwardHalf(const Row<Logit>& row, int64_t width, Emissions emissions,
+Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions emissions,
                            const CtcLossResiduals<Real>& residuals,
                            const HalfRowScratch<Real>& scratch, Real* last_row) {
+  const int64_t width = sizes.width;
   PrepareHalf(row, width, scratch);
-  const int64_t middle = MiddleFrame(row.num_frames);
-  const int64_t num_frames = kAlpha ? middle : row.num_frames - middle;
+  const int64_t num_steps = NumSteps<kAlpha>(row);
   LatticeRow<Real> previous = scratch.rows[0];
   LatticeRow<Real> current = scratch.rows[1];
   SetOne(previous, kAlpha ? 0 : row.label_length);
   Scaled<double> normalizer = Scaled<double>::One();
-  for (int64_t i = 0; i < num_frames; ++i) {
-    const int64_t t = kAlpha ? i : row.num_frames - 1 - i;
+  for (int64_t step = 0; step < num_steps; ++step) {
+    const int64_t t = FrameOfStep<kAlpha>(row, step);
     const Logit* frame = row.Frame(t);
     const ReachableRange range = ReachableVectors<Real>(row, t);
     Real max;
     double sum;
     emissions.LoadFrame(frame, range, &max, &sum);
     normalizer = normalizer * Scaled<double>{sum, 0};
-    Real* saved = residuals.lattice == nullptr
-                      ? nullptr
-                      : residuals.lattice + (row.first_frame + t) * 4 * width;
+    Real* saved = nullptr;
+    if (residuals.lattice != nullptr && IsSaved(step, num_steps, sizes.interval)) {
+      saved = residuals.lattice + SavedRowOfStep<kAlpha>(row, step, sizes.interval) * 4 * width;
+    }
     const SavedRow<Real*> saved_row(saved, width);
     const auto save = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label)
                           WARPCTC_INLINE_LAMBDA {
@@ -169,9 +170,8 @@ void RunCtcLoss(const CtcLossProblem<Logit>& problem, RealOf<Logit>* loss,
     Real* beta = meeting.beta + b * row_size;
     meeting.normalizer[task] =
         WithEmissions(row, sizes.width, half.emissions, [&](const auto& emissions) {
-          return alpha_half
-                     ? ForwardHalf<true>(row, sizes.width, emissions, residuals, half, alpha)
-                     : ForwardHalf<false>(row, sizes.width, emissions, residuals, half, beta);
+          return alpha_half ? ForwardHalf<true>(row, sizes, emissions, residuals, half, alpha)
+                            : ForwardHalf<false>(row, sizes, emissions, residuals, half, beta);
         });
     // The second of the two to come here closes the row.
     if (__atomic_fetch_add(&meeting.halves_done[b], 1, __ATOMIC_ACQ_REL) == 0) return;

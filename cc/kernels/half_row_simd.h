@@ -36,10 +36,35 @@ ReachableRange ReachableVectors(const Row<Logit>& row, int64_t t) {
 struct HalfRowSizes {
   int64_t width;
   int64_t num_classes;
+  int64_t interval;  // between checkpoints
 };
 template <typename Real>
 HalfRowSizes SizesOf(const FrameBatch& frames, const LabelBatch& labels) {
-  return {LatticeWidth<Real>(labels.max_length), frames.num_classes};
+  return {LatticeWidth<Real>(labels.max_length), frames.num_classes,
+          CheckpointInterval<Real>(labels.max_length)};
+}
+
+// A half's steps: alpha goes up from frame 0, beta down from the last.
+template <bool kAlpha, typename Logit>
+int64_t NumSteps(const Row<Logit>& row) {
+  const int64_t middle = MiddleFrame(row.num_frames);
+  return kAlpha ? middle : row.num_frames - middle;
+}
+// The frame of a step, and the step of a frame: each is the other's inverse.
+template <bool kAlpha, typename Logit>
+int64_t FrameOfStep(const Row<Logit>& row, int64_t step) {
+  return kAlpha ? step : row.num_frames - 1 - step;
+}
+
+// Whether the lattice row after a step of the half is saved.
+inline bool IsSaved(int64_t step, int64_t num_steps, int64_t interval) {
+  return (step + 1) % interval == 0 || step == num_steps - 1;
+}
+// The number of the saved row, of this row's half, that ends the interval of a step.
+template <bool kAlpha, typename Logit>
+int64_t SavedRowOfStep(const Row<Logit>& row, int64_t step, int64_t interval) {
+  const int64_t before = kAlpha ? 0 : SavedRowsOfHalf(MiddleFrame(row.num_frames), interval);
+  return row.first_saved_row + before + step / interval;
 }
 
 // One `Part` for each worker.

@@ -29,10 +29,40 @@ constexpr int64_t LatticeWidth(int64_t max_label_length) {
          kLatticeAlignment<Real>;
 }
 
-// Elements of one saved lattice row.
+// Elements of one lattice row.
 template <typename Real>
 constexpr int64_t LatticeRowSize(int64_t max_label_length) {
   return 4 * LatticeWidth<Real>(max_label_length);
+}
+
+// Of the lattice rows that the loss computes, the gradient finds every so many saved, and computes
+// those between again: less memory, and beyond the cache less time as well. How many steps lie
+// between two saved rows: the longer the row, the more, so that what is saved of a frame stays near
+// a kilobyte.
+template <typename Real>
+constexpr int64_t CheckpointInterval(int64_t max_label_length) {
+  constexpr int64_t kBytesPerFrame = 1024;
+  constexpr int64_t kLongest = 32;
+  const int64_t bytes = LatticeRowSize<Real>(max_label_length) * static_cast<int64_t>(sizeof(Real));
+  int64_t interval = 1;
+  while (interval < kLongest && bytes > interval * kBytesPerFrame) interval *= 2;
+  return interval;
+}
+
+// Where the two halves of a row meet: the forward pass runs alpha over frames [0, middle) and beta
+// over [middle, T), two tasks that share nothing; the gradient then runs beta over the first half,
+// where alpha was saved, and alpha over the second.
+constexpr int64_t MiddleFrame(int64_t num_frames) { return num_frames / 2; }
+
+// Rows saved of a half: after each whole interval, and after the last step.
+constexpr int64_t SavedRowsOfHalf(int64_t num_steps, int64_t interval) {
+  return (num_steps + interval - 1) / interval;
+}
+
+// Rows saved of both halves; does not fall as num_frames grows.
+constexpr int64_t SavedRows(int64_t num_frames, int64_t interval) {
+  const int64_t middle = MiddleFrame(num_frames);
+  return SavedRowsOfHalf(middle, interval) + SavedRowsOfHalf(num_frames - middle, interval);
 }
 
 inline namespace WARPCTC_SIMD_NAMESPACE {
@@ -62,11 +92,6 @@ inline ReachableRange Reachable(int64_t t, int64_t num_frames, int64_t label_len
   const int64_t last = t < label_length ? t : label_length;
   return {begin > 0 ? begin : 0, last + 1};
 }
-
-// Where the two halves of a row meet: the forward pass runs alpha over frames [0, middle) and beta
-// over [middle, T), two tasks that share nothing; the gradient then runs beta over the first half,
-// where alpha was saved, and alpha over the second.
-inline int64_t MiddleFrame(int64_t num_frames) { return num_frames / 2; }
 
 }  // namespace WARPCTC_SIMD_NAMESPACE
 }  // namespace warpctc

@@ -102,6 +102,12 @@ struct LatticeRow {
       blank_exponent[u] = label_exponent[u] = kZeroExponent<Real>;
     }
   }
+  // The vector of states from u on.
+  void ClearVector(int64_t u) const {
+    const ScaledVec<Real> zero = ScaledVec<Real>::Broadcast(Scaled<Real>::Zero());
+    zero.Store(blank_mantissa + u, blank_exponent + u);
+    zero.Store(label_mantissa + u, label_exponent + u);
+  }
   WARPCTC_INLINE ScaledVec<Real> Blank(int64_t u) const {
     return ScaledVec<Real>::Load(blank_mantissa + u, blank_exponent + u);
   }
@@ -124,6 +130,13 @@ struct SavedRow {
         blank_exponent(row + width),
         label_mantissa(row + 2 * width),
         label_exponent(row + 3 * width) {}
+
+  template <typename Real>
+  SavedRow(const LatticeRow<Real>& row)  // NOLINT: a working row is as good as a saved one
+      : blank_mantissa(row.blank_mantissa),
+        blank_exponent(row.blank_exponent),
+        label_mantissa(row.label_mantissa),
+        label_exponent(row.label_exponent) {}
 };
 
 // What the visitors of a step are called with, for every vector of states: before the emissions are

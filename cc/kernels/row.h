@@ -18,7 +18,8 @@ struct Row {
   int64_t stride;
   int64_t num_frames;  // T of this row
   int64_t num_classes;
-  int64_t first_frame;  // index of frame 0 in the residuals
+  int64_t first_frame;      // number of frame 0 in the normalisers
+  int64_t first_saved_row;  // number of this row's first saved lattice row
   const int32_t* label;
   int64_t label_length;  // U of this row
   int32_t blank;
@@ -29,6 +30,7 @@ struct Row {
         num_frames(problem.frames.length[b]),
         num_classes(problem.frames.num_classes),
         first_frame(problem.frames.first_frame[b]),
+        first_saved_row(problem.first_saved_row[b]),
         label(problem.labels.ids + problem.labels.base[b]),
         label_length(problem.labels.length[b]),
         blank(problem.labels.blank) {}

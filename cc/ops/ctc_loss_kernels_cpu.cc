@@ -1,7 +1,9 @@
 // The CTC loss and its gradient on the CPU: checks, memory and threads; the mathematics is in
 // cc/kernels/ctc_loss.h.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cc/kernels/ctc_loss.h"
@@ -35,16 +37,23 @@ struct LossAttributes {
   }
 };
 
+template <typename Real>
 struct LossInputs {
   LogitsInput logits;
   LabelsInput labels;
+  std::vector<int64_t> first_saved_row;
+  int64_t num_saved_rows;
 
   // Inputs first, first+1 … are logits, labels, label_length, logit_length.
   absl::Status Read(OpKernelContext* context, const LossAttributes& attributes, int first) {
     TF_RETURN_IF_ERROR(logits.Read(attributes.logits_layout, context->input(first),
                                    context->input(first + 3), attributes.blank_index));
-    return labels.Read(attributes.labels_layout, context->input(first + 1),
-                       context->input(first + 2), logits);
+    TF_RETURN_IF_ERROR(labels.Read(attributes.labels_layout, context->input(first + 1),
+                                   context->input(first + 2), logits));
+    first_saved_row.resize(logits.frames().batch);
+    num_saved_rows = FillFirstSavedRows<Real>(logits.frames(), labels.labels().max_length,
+                                              first_saved_row.data());
+    return absl::OkStatus();
   }
 };
 
@@ -60,7 +69,7 @@ class CtcLossCpuOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    LossInputs inputs;
+    LossInputs<Real> inputs;
     OP_REQUIRES_OK(context, inputs.Read(context, attributes_, 0));
     const FrameBatch& frames = inputs.logits.frames();
     const LabelBatch& labels = inputs.labels.labels();
@@ -71,7 +80,7 @@ class CtcLossCpuOp : public OpKernel {
     OP_REQUIRES_OK(context, context->allocate_output(0, TensorShape({frames.batch}), &loss));
     CtcLossResiduals<Real> residuals{nullptr, nullptr, nullptr};
     OP_REQUIRES_OK(context, Residual(context, 1, frames.num_frames, 2, &residuals.normalizers));
-    OP_REQUIRES_OK(context, Residual(context, 2, frames.num_frames,
+    OP_REQUIRES_OK(context, Residual(context, 2, inputs.num_saved_rows,
                                      LatticeRowSize<Real>(labels.max_length), &residuals.lattice));
     OP_REQUIRES_OK(context, Residual(context, 3, frames.batch, 2, &residuals.likelihood));
 
@@ -82,7 +91,7 @@ class CtcLossCpuOp : public OpKernel {
         AllocateScratch(context, CtcLossScratchBytes<Logit>(frames, labels, pool.num_workers),
                         &scratch));
     const CtcLossProblem<Logit> problem{frames, labels, Elements<T>(context->input(0)),
-                                        on_infeasible_ == "zero"};
+                                        inputs.first_saved_row.data(), on_infeasible_ == "zero"};
     CtcLoss(problem, loss->flat<Real>().data(), residuals, scratch.data(), pool, ActiveSimdLevel());
   }
 
@@ -112,14 +121,14 @@ class CtcLossGradCpuOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    LossInputs inputs;
+    LossInputs<Real> inputs;
     OP_REQUIRES_OK(context, inputs.Read(context, attributes_, 1));
     const FrameBatch& frames = inputs.logits.frames();
     const LabelBatch& labels = inputs.labels.labels();
     const int64_t row_size = LatticeRowSize<Real>(labels.max_length);
     OP_REQUIRES_OK(context, CheckSize(context, 0, "upstream", frames.batch));
     OP_REQUIRES_OK(context, CheckSize(context, 5, "normalizers", frames.num_frames * 2));
-    OP_REQUIRES_OK(context, CheckSize(context, 6, "lattice", frames.num_frames * row_size));
+    OP_REQUIRES_OK(context, CheckSize(context, 6, "lattice", inputs.num_saved_rows * row_size));
     OP_REQUIRES_OK(context, CheckSize(context, 7, "likelihood", frames.batch * 2));
 
     const Tensor& logits = context->input(1);
@@ -131,7 +140,8 @@ class CtcLossGradCpuOp : public OpKernel {
         context, AllocateScratch(
                      context, CtcLossGradientScratchBytes<Logit>(frames, labels, pool.num_workers),
                      &scratch));
-    const CtcLossProblem<Logit> problem{frames, labels, Elements<T>(logits), false};
+    const CtcLossProblem<Logit> problem{frames, labels, Elements<T>(logits),
+                                        inputs.first_saved_row.data(), false};
     CtcLossGradient<Logit>(problem, {Reals(context, 5), Reals(context, 6), Reals(context, 7)},
                            Reals(context, 0), MutableElements<T>(gradient), scratch.data(), pool,
                            ActiveSimdLevel());

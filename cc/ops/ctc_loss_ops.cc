@@ -15,8 +15,26 @@ using ::tensorflow::DataType;
 struct LossShape {
   SequenceShape logits;
   DimensionHandle batch;
-  DimensionHandle lattice_row;
+  ShapeHandle lattice;
 };
+
+// [saved rows, row size], as far as B, T and the label width are static.
+template <typename Real>
+absl::Status LatticeShape(InferenceContext* c, const SequenceShape& logits, DimensionHandle batch,
+                          DimensionHandle label_width, ShapeHandle* lattice) {
+  DimensionHandle rows = c->UnknownDim();
+  if (!c->ValueKnown(label_width)) {
+    *lattice = c->Matrix(rows, c->UnknownDim());
+    return absl::OkStatus();
+  }
+  const int64_t width = c->Value(label_width);
+  if (c->ValueKnown(logits.length)) {
+    const int64_t rows_of_one = SavedRows(c->Value(logits.length), CheckpointInterval<Real>(width));
+    TF_RETURN_IF_ERROR(c->Multiply(batch, rows_of_one, &rows));
+  }
+  *lattice = c->Matrix(rows, LatticeRowSize<Real>(width));
+  return absl::OkStatus();
+}
 
 absl::Status LossShapeOf(InferenceContext* c, int first_input, LossShape* shape) {
   const Input logits{first_input, "logits"};
@@ -34,13 +52,10 @@ absl::Status LossShapeOf(InferenceContext* c, int first_input, LossShape* shape)
       MergeBatches(c, shape->logits.batch, logits, label_shape.batch, labels, &shape->batch));
   DataType real;
   TF_RETURN_IF_ERROR(c->GetAttr("Treal", &real));
-  shape->lattice_row = c->UnknownDim();
-  if (c->ValueKnown(label_shape.length)) {
-    const int64_t width = c->Value(label_shape.length);
-    shape->lattice_row = c->MakeDim(real == tensorflow::DT_DOUBLE ? LatticeRowSize<double>(width)
-                                                                  : LatticeRowSize<float>(width));
-  }
-  return absl::OkStatus();
+  return real == tensorflow::DT_DOUBLE ? LatticeShape<double>(c, shape->logits, shape->batch,
+                                                              label_shape.length, &shape->lattice)
+                                       : LatticeShape<float>(c, shape->logits, shape->batch,
+                                                             label_shape.length, &shape->lattice);
 }
 
 absl::Status CtcLossShape(InferenceContext* c) {
@@ -48,7 +63,7 @@ absl::Status CtcLossShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(LossShapeOf(c, 0, &shape));
   c->set_output(0, c->Vector(shape.batch));
   c->set_output(1, c->Matrix(shape.logits.frames, 2));
-  c->set_output(2, c->Matrix(shape.logits.frames, shape.lattice_row));
+  c->set_output(2, shape.lattice);
   c->set_output(3, c->Matrix(shape.batch, 2));
   return absl::OkStatus();
 }
@@ -94,7 +109,7 @@ label_length: Lengths [B] within U, or row splits [B + 1] of packed labels.
 logit_length: Lengths [B] within T, or row splits [B + 1] of packed logits.
 loss: [B] -log of the probability of the label. Treal: double for double logits, else float.
 normalizers: [frames, 2] of each live frame, the largest logit and the sum of e^(logit - largest).
-lattice: [frames, row] of each live frame, alpha (first half of the row's frames) or beta.
+lattice: [saved rows, row size] checkpoints of alpha (first half of a row's frames) and of beta.
 likelihood: [B, 2] of each row, mantissa and exponent of the label's unnormalised likelihood.
 blank_index: The class of the blank; negative counts from V.
 on_infeasible: What a row without any alignment gives: a loss of +inf, of 0, or an error. Its

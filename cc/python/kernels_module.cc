@@ -83,6 +83,19 @@ struct Frames {
   }
 };
 
+// Which lattice rows are saved of each row.
+template <typename Real>
+struct SavedLattice {
+  std::vector<int64_t> first_row;
+  int64_t rows;
+  int64_t row_size;
+
+  SavedLattice(const FrameBatch& frames, int64_t max_label_length)
+      : first_row(frames.batch),
+        rows(FillFirstSavedRows<Real>(frames, max_label_length, first_row.data())),
+        row_size(LatticeRowSize<Real>(max_label_length)) {}
+};
+
 struct Labels {
   Array<int32_t> ids;
   Array<int64_t> length;
@@ -123,14 +136,15 @@ py::dict Loss(py::array logits, Array<int64_t> base, int64_t stride, Array<int64
   return WithLogitType(logits, dtype, [&](auto logit) {
     using Logit = decltype(logit);
     using Real = RealOf<Logit>;
-    const int64_t row_size = LatticeRowSize<Real>(label_batch.batch.max_length);
+    const SavedLattice<Real> saved_lattice(frames.batch, label_batch.batch.max_length);
     py::array_t<Real> loss(frames.batch.batch);
     py::array_t<Real> normalizers({frames.batch.num_frames, int64_t{2}});
-    py::array_t<Real> lattice({frames.batch.num_frames, row_size});
+    py::array_t<Real> lattice({saved_lattice.rows, saved_lattice.row_size});
     py::array_t<Real> likelihood({frames.batch.batch, int64_t{2}});
     std::vector<char> scratch(CtcLossScratchBytes<Logit>(frames.batch, label_batch.batch, threads));
     const CtcLossProblem<Logit> problem{frames.batch, label_batch.batch,
-                                        static_cast<const Logit*>(logits.data()), zero_infinity};
+                                        static_cast<const Logit*>(logits.data()),
+                                        saved_lattice.first_row.data(), zero_infinity};
     CtcLossResiduals<Real> saved{nullptr, nullptr, nullptr};
     if (residuals) {
       saved = {normalizers.mutable_data(), lattice.mutable_data(), likelihood.mutable_data()};
@@ -171,15 +185,16 @@ void LossGradient(py::array logits, Array<int64_t> base, int64_t stride,
     const auto lattice = residuals["lattice"].cast<Array<Real>>();
     const auto likelihood = residuals["likelihood"].cast<Array<Real>>();
     const auto scale = upstream.cast<Array<Real>>();
+    const SavedLattice<Real> saved_lattice(frames.batch, label_batch.batch.max_length);
     Expect(normalizers.size() == frames.batch.num_frames * 2 &&
-               lattice.size() ==
-                   frames.batch.num_frames * LatticeRowSize<Real>(label_batch.batch.max_length) &&
+               lattice.size() == saved_lattice.rows * saved_lattice.row_size &&
                likelihood.size() == frames.batch.batch * 2 && scale.size() == frames.batch.batch,
            "residuals, upstream: of another problem");
     std::vector<char> scratch(
         CtcLossGradientScratchBytes<Logit>(frames.batch, label_batch.batch, threads));
     const CtcLossProblem<Logit> problem{frames.batch, label_batch.batch,
-                                        static_cast<const Logit*>(logits.data()), false};
+                                        static_cast<const Logit*>(logits.data()),
+                                        saved_lattice.first_row.data(), false};
     auto* gradient_data = static_cast<Logit*>(gradient.mutable_data());
     py::gil_scoped_release release;
     CtcLossGradient<Logit>(problem, {normalizers.data(), lattice.data(), likelihood.data()},

@@ -23,7 +23,7 @@ def check(rows, labels, blank, dtype, **options):
     upstream = np.resize(UPSTREAM, len(rows))
     result = loss_and_gradient(rows, labels, blank, dtype, upstream=upstream, **options)
     losses, gradients = expected(rows, labels, blank, dtype)
-    assert_losses_close(result.loss, losses, dtype, [len(row) for row in rows])
+    assert_losses_close(result.loss, losses, dtype)
     for b, gradient in enumerate(gradients):
         message = f"row {b}, T={len(rows[b])}, U={len(labels[b])}"
         assert_gradient_close(result.gradients[b], gradient, dtype, upstream[b], message)

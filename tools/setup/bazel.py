@@ -83,7 +83,7 @@ def find_bazelisk():
     found = Path(on_path) if on_path else bazelisk_from_npm() or bazelisk_from_github()
     if found is None and not shutil.which("npm"):
         say("Bazelisk", "there is no npm, and GitHub cannot be reached")
-        install_system_package("npm, which brings Bazelisk,", "npm")
+        install_system_package("npm (for Bazelisk)", "npm")
         found = bazelisk_from_npm()
     if found is None:
         raise SetupError("Bazelisk is missing, and npm cannot install it: put a bazelisk on PATH")
