@@ -149,11 +149,18 @@ SENTINEL = {"float16": 0x5A5A, "bfloat16": 0x5A5A, "float32": 12345.0, "float64"
 
 
 def loss_and_gradient(
-    rows, labels, blank=0, dtype="float32", layout="batch_major", upstream=None, **options
+    rows,
+    labels,
+    blank=0,
+    dtype="float32",
+    layout="batch_major",
+    upstream=None,
+    extra_labels=1,
+    **options,
 ):
     """Both kernels on these rows; checks that nothing outside the rows' frames was written."""
     frames = lay_out(rows, layout, dtype)
-    ids, label_length = pad_labels(labels)
+    ids, label_length = pad_labels(labels, extra_labels)
     shared = dict(frames.arguments(), labels=ids, label_length=label_length, blank=blank)
     shared.update(dtype=dtype)
     execution = {key: options[key] for key in ("threads", "level") if key in options}

@@ -127,6 +127,25 @@ def test_same_bits_in_any_layout_and_row_order(dtype):
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_label_padding_changes_no_bit(dtype, level):
+    """Wide labels make the kernels save fewer lattice rows and compute the others again.
+
+    How many depends on the padded width alone; every T around every interval must come out alike.
+    """
+    shapes = [(n, min(n // 2, 5)) for n in [*range(70), 127, 128, 129, 200]]
+    shapes += [(n, n // 3) for n in (50, 96, 131)]
+    rows, labels = random_rows(np.random.default_rng(11), shapes, 9)
+    narrow = check(rows, labels, 0, dtype, level=level, extra_labels=0)
+    upstream = np.resize(UPSTREAM, len(rows))
+    for extra in (20, 63, 64, 100, 200, 400, 700, 1100):
+        wide = loss_and_gradient(
+            rows, labels, 0, dtype, upstream=upstream, level=level, extra_labels=extra, threads=2
+        )
+        assert_same_bits(narrow, wide)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_loss_alone_is_the_same(level):
     rows, labels, blank = mixed()
     frames = lay_out(rows, "packed", "float32")
