@@ -13,17 +13,24 @@ TENSORFLOW ?=
 # More arguments for pytest, e.g. PYTEST_ARGS="-k greedy".
 PYTEST_ARGS ?=
 
+# Arguments for the benchmarks, e.g. BENCH_ARGS=--quick; BENCH_ARGS=--help lists them.
+BENCH_ARGS ?=
+
 SETUP = $(PYTHON) -m tools.setup --python "$(PYTHON)" --venv "$(VENV)" --tensorflow "$(TENSORFLOW)"
 INSIDE = $(VENV)/bin/python
 BUILD = $(PYTHON) -m tools.build --python "$(INSIDE)"
 
+# The benchmarks' peers are in an environment of their own, which sees the first one's packages.
+BENCH_VENV = .tools/bench-venv
+SETUP_BENCH = $(PYTHON) -m tools.setup --python "$(INSIDE)" --venv "$(BENCH_VENV)"
+
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help build test test-python asan demo wheel wheel-check lint format clean distclean
+.PHONY: help build test test-python asan demo bench wheel wheel-check lint format clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
-	@echo 'Variables: VENV=$(VENV) PYTHON=$(PYTHON) TENSORFLOW=$(TENSORFLOW) PYTEST_ARGS=$(PYTEST_ARGS)'
+	@echo 'Variables: VENV=$(VENV) PYTHON=$(PYTHON) TENSORFLOW=$(TENSORFLOW) PYTEST_ARGS=$(PYTEST_ARGS) BENCH_ARGS=$(BENCH_ARGS)'
 
 build: ## builds the libraries into tf_warpctc/, so that this tree imports as it is
 	@$(SETUP) build
@@ -45,6 +52,12 @@ demo: ## trains, exports and reads lines of handwritten digits
 	@$(SETUP) build demo
 	@$(BUILD)
 	$(INSIDE) examples/read_digits/run.py
+
+bench: ## speed, accuracy and memory beside the peers, into build/bench/; most of an hour
+	@$(SETUP) build
+	@$(BUILD)
+	@$(SETUP_BENCH) bench peers
+	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
 
 wheel: ## a wheel in dist/, for this Python and this minor version of TensorFlow
 	@$(SETUP) build test

@@ -1,4 +1,4 @@
-"""The README's programs run as they are printed, one after the other, as a reader would try them."""
+"""The README's programs run as they are printed, one after the other, as a reader has them."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Long labels: of their lattice rows only some are saved, and the gradient computes the others again.
+"""Long labels: of their lattice rows some are saved, and the gradient computes the others again.
 
-The interval between saved rows grows with the width of the row, 1 to 32 steps. It is the widest label of
-the batch which decides, so short rows in the batch go through the same intervals.
+The interval between saved rows grows with the width of the row, 1 to 32 steps. It is the widest
+label of the batch which decides, so short rows in the batch go through the same intervals.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def test_any_interval(num_classes, dtype, level):
 
 
 def test_tight_and_loose_rows_share_scratch():
-    """A band that hugs one corner of the lattice, then the other: what an interval left must not show."""
+    """Bands that hug one corner of the lattice, then the other: no trace of an interval before."""
     rng = np.random.default_rng(1)
     shapes = [(400, 300), (310, 300), (700, 20), (700, 300), (301, 300), (40, 1), (600, 290)]
     rows, labels = random_rows(rng, shapes, 301, blank=0)

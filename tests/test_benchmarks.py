@@ -1,0 +1,161 @@
+"""The benchmarks run, and judge rightly: one tiny shape with TensorFlow's peers; made-up times."""
+
+import dataclasses
+import json
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks import jobs, memory, peers, plan, plots, quiet, reference, report, sweeps, worker
+from benchmarks.data import Case, Shape
+from benchmarks.run import OURS, Run
+from benchmarks.summary import Summary
+
+TINY = Shape(12, 3, 5, 2)
+
+# What a run of the tests' environment can compare with: no other library is installed in it.
+WITHIN_TENSORFLOW = [OURS, "tf_sparse", "tf_dense", "keras_loss"]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    return str(reference.store(tmp_path_factory.mktemp("reference"), TINY))
+
+
+@pytest.mark.parametrize("name", WITHIN_TENSORFLOW)
+def test_losses_within_tensorflow(name, expected):
+    point = {"shape": TINY, "tasks": ["training", "evaluation"], "reference": expected}
+    answer = worker.perform({"peer": name, "points": [point], "budget_s": 0.01})
+    (done,) = answer["points"]
+    assert done["errors"]["loss"] < 1e-6 and done["errors"]["gradient"] < 1e-5
+    for timing in done["timings"].values():
+        assert 0 < timing["fastest_ms"] <= timing["median_ms"] and timing["calls"] >= 3
+    assert answer["versions"]
+
+
+@pytest.mark.parametrize("name", peers.DECODERS)
+def test_decoders(name):
+    task = {"shape": TINY, "tasks": ["greedy"], "decoding": True}
+    (done,) = worker.perform({"peer": name, "points": [task], "budget_s": 0.01})["points"]
+    assert done["errors"]["wrong_rows"] == 0
+
+
+def test_a_run_from_process_to_table(tmp_path, monkeypatch):
+    """Our loss to the page and the picture; a process of its own where it has to be, for memory."""
+    fresh_process = jobs.run
+
+    def run_job(job, mode, **settings):
+        return fresh_process(job, mode, **settings) if mode == "memory" else worker.perform(job)
+
+    monkeypatch.setattr(jobs, "run", run_job)
+    small = dataclasses.replace(
+        plan.QUICK, losses=(OURS,), decoders=(), loss_shapes=(TINY,), greedy_shapes=()
+    )
+    run = Run(dataclasses.replace(small, budget_s=0.02, patience_s=0.0), tmp_path, say=str)
+    results = json.loads(json.dumps(run.everything()))
+    summary = Summary(results)
+    assert not results["left_out"] and not results["missing"]
+    assert summary.figures["training", OURS, TINY].better > 0
+    assert summary.figures["softmax", peers.YARDSTICKS, TINY].better > 0
+    kinds = {row["kind"]: row["met"] for row in summary.error_rows()}
+    assert kinds == {"float32": True, "float32 x 50": True, "float64": True}
+    (row,) = summary.memory_rows()
+    assert 0 < row["total"] and row["met"]
+    page = report.markdown(summary)
+    assert str(TINY) in page and "tf_warpctc" in page
+    (picture,) = plots.draw(summary, tmp_path)
+    assert picture.stat().st_size > 1000
+
+
+def test_a_missing_library_and_a_failure_are_told_apart(monkeypatch):
+    class Missing:
+        def __init__(self, case):
+            import no_such_library  # noqa: F401
+
+    class Failing:
+        def __init__(self, case):
+            raise ValueError("two\nlines")
+
+    job = {"peer": "any", "points": [{"shape": TINY}]}
+    monkeypatch.setattr(peers, "load", lambda name: Missing)
+    assert worker.perform(job) == {"missing": "No module named 'no_such_library'"}
+    monkeypatch.setattr(peers, "load", lambda name: Failing)
+    assert worker.perform(job) == {"failed": "ValueError: two"}
+
+
+def test_a_crash_and_an_endless_job_are_failures():
+    answer = jobs.run({"peer": "no_such_peer", "points": []}, "as it comes")
+    assert "no_such_peer" in answer["failed"]
+    job = {"peer": "numpy_greedy", "points": []}
+    assert "no result" in jobs.run(job, "as it comes", timeout_s=0.01)["failed"]
+
+
+def test_malloc_modes_reach_the_process(tmp_path):
+    assert "MALLOC_MMAP_THRESHOLD_" in jobs.environment("faults out")
+    assert "MALLOC_MMAP_THRESHOLD_" not in jobs.environment("as it comes")
+    counter = memory.build(tmp_path)
+    assert jobs.environment("memory", counter)["LD_PRELOAD"] == str(counter)
+
+
+def test_errors_see_a_wrong_number(expected):
+    with np.load(expected) as right:
+        loss, gradient = right["loss"], right["gradient"]
+        assert reference.errors((loss, gradient), right) == {"loss": 0.0, "gradient": 0.0}
+        wrong = gradient.copy()
+        wrong[3, 1, 2] += 0.25
+        assert reference.errors((loss * 1.5, wrong), right)["loss"] == pytest.approx(0.5)
+        assert reference.errors((loss, wrong), right)["gradient"] == pytest.approx(0.25)
+        wrong[0, 0, 0] = np.nan
+        assert np.isnan(reference.errors((loss, wrong), right)["gradient"])
+    case = Case(TINY)
+    assert reference.greedy_errors([[1], [2]], None, case)["wrong_rows"] == 2
+
+
+def test_foreign_work_is_seen():
+    """Half a second's work of this process is not foreign; shares are between 0 and 1."""
+    before = quiet.Snapshot(total=100.0, busy=50.0, own=10.0)
+    after = quiet.Snapshot(total=102.0, busy=51.5, own=11.0)
+    assert after.foreign_share_since(before) == pytest.approx(0.25)
+    started = time.monotonic()
+    assert quiet.wait(0.2) <= time.monotonic() - started
+
+
+def made_up(ours, peer, other_mode=None):
+    """Results with one target's shape: ms of ours and of a peer, as it comes and without faults."""
+    shape = plan.LETTERS[2]
+    records = []
+    for name, ms in ((OURS, ours), ("pytorch", peer), ("optax_jit", 2 * peer)):
+        for mode, factor in (("as it comes", 1.0), ("faults out", other_mode or 1.0)):
+            timing = {"median_ms": ms * factor, "foreign_share": 0.0}
+            record = {"peer": name, "mode": mode, "shape": shape, "round": 0}
+            records.append(record | {"timings": {"training": timing}})
+    return Summary({"timings": records, "checks": [], "sweeps": []})
+
+
+@pytest.mark.parametrize(("ours", "met"), [(1.0, True), (1.01, False)])
+def test_targets_are_judged_on_the_better_figures(ours, met):
+    (row,) = made_up(ours, 10.0).judged()
+    assert row["other"] == "pytorch" and row["met"] is met
+    assert row["ratio"] == pytest.approx(10 / ours)
+    (row,) = made_up(ours, 10.0, other_mode=0.5).judged()
+    assert row["ratio"] == pytest.approx(10 / ours)
+    assert row["strict"] == pytest.approx(5 / ours)
+
+
+def test_every_target_has_a_shape_that_is_run():
+    for target in plan.TARGETS:
+        shapes = plan.FULL.greedy_shapes if target.task == "greedy" else plan.FULL.loss_shapes
+        assert target.shape in shapes
+        assert (target.at_least is None) != (target.at_most is None)
+
+
+def test_growth_is_the_exponent():
+    values = [1, 10, 100, 1000]
+    assert sweeps.growth(values, [3 * v for v in values]) == pytest.approx(1.0)
+    assert sweeps.growth(values, [v**2 for v in values]) == pytest.approx(2.0)
+
+
+def test_peers_load_without_their_libraries():
+    for name in (*peers.LOSSES, *peers.DECODERS, peers.YARDSTICKS):
+        assert peers.load(name).title
