@@ -19,8 +19,8 @@ struct BestClass {
 };
 
 // The pass over V only finds the maximum, and in which block of vectors it last rose; the class is
-// then searched in that block, which is still in the first-level cache. Tried and dropped: carrying
-// a vector of indices, at twice the instructions.
+// then searched in that block, which is still in the first-level cache. To carry a vector of
+// indices along would double the instructions of the pass.
 template <typename Logit>
 WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_t num_classes) {
   using Real = RealOf<Logit>;

@@ -3,15 +3,16 @@
 //
 //   loss(b) = -log Σ over alignments π of label b, Π over frames t, softmax(logits(b, t))(π(t))
 //
-// Two calls, as in a training loop. CtcLoss reads the logits once and saves the residuals: per
-// frame the softmax's normaliser and one lattice row, alpha in the first half of the frames and
-// beta in the second. CtcLossGradient reads the logits once more and writes their gradient once,
-// already multiplied by the upstream gradient. Nothing of the size of the logits is kept in
-// between.
+// Two calls, as in a training loop. CtcLoss reads the logits once and saves the residuals: each
+// frame's softmax normaliser, and checkpoints of the lattice, alpha's in the first half of the
+// frames and beta's in the second. CtcLossGradient reads the logits once more and writes their
+// gradient once, already multiplied by the upstream gradient; rows of the lattice between two
+// checkpoints are computed again, from the logits of the labels. Nothing of the size of the logits
+// is kept in between.
 //
-// Cost of a row: O(T·V + T·U) time, O(T·U) residuals. Halves of rows are independent tasks, so that
-// a single row keeps two cores busy. No allocation, no locks, no exceptions; values must have been
-// checked by the caller.
+// Cost of a row: O(T·V + T·U) time, O(T·min(U, a constant)) residuals. Halves of rows are
+// independent tasks, so that a single row keeps two cores busy. No allocation, no locks, no
+// exceptions; values must have been checked by the caller.
 
 #ifndef TF_WARPCTC_CC_KERNELS_CTC_LOSS_H_
 #define TF_WARPCTC_CC_KERNELS_CTC_LOSS_H_

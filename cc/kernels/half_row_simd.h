@@ -5,9 +5,8 @@
 //   gradient        ←  beta × saved       alpha × saved  →
 //
 // Each half reads its own frames only, so a frame's logits are read once in each call, and the two
-// halves are tasks that share nothing until they meet. Tried and dropped: alpha over the whole row
-// first, then beta. It is the same work and memory, but one chain twice as long, and a second core
-// idles at B = 1.
+// halves are tasks that share nothing until they meet. Alpha over the whole row and then beta would
+// be the same work and memory, but one chain twice as long, with a second core idle at B = 1.
 
 #ifndef TF_WARPCTC_CC_KERNELS_HALF_ROW_SIMD_H_
 #define TF_WARPCTC_CC_KERNELS_HALF_ROW_SIMD_H_

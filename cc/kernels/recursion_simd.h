@@ -3,21 +3,25 @@
 // With q(t, s) the emission of state s at frame t, e^(logit - max), and path weights instead of
 // probabilities (the product of the frames' normalisers is divided out once, at the end):
 //
-//   alpha(t, s) = q(t, s) · pre_alpha(t, s)                                                  Graves
-//   et al. 2006, eq. 6
-//     pre_alpha(t, blank u) = alpha(t-1, blank u) + alpha(t-1, label u-1)
-//     pre_alpha(t, label u) = alpha(t-1, label u) + alpha(t-1, blank u) + [l(u) ≠ l(u-1)] ·
-//     alpha(t-1, label u-1)
-//   beta(t, s) = q(t, s) · pre_beta(t, s)                                                    eq. 10
-//     pre_beta(t, blank u) = beta(t+1, blank u) + beta(t+1, label u)
-//     pre_beta(t, label u) = beta(t+1, label u) + beta(t+1, blank u+1) + [l(u+1) ≠ l(u)] ·
-//     beta(t+1, label u+1)
+// Alpha, Graves et al. 2006, eq. 6:
 //
-// started from a virtual row before the first frame, where blank 0 is one, and one after the last,
-// where blank U is one. The weight of all paths through s at t is pre_alpha · beta = alpha ·
-// pre_beta: no division by q, so emissions of zero are no special case.
+//   alpha(t, s) = q(t, s) · pre_alpha(t, s)
+//   pre_alpha(t, blank u) = alpha(t-1, blank u) + alpha(t-1, label u-1)
+//   pre_alpha(t, label u) = alpha(t-1, label u) + alpha(t-1, blank u)
+//                           + [l(u) ≠ l(u-1)] · alpha(t-1, label u-1)
 //
-// Cost: 23 vector operations per 16 states and step, no exp, no log, no branch.
+// Beta, eq. 10:
+//
+//   beta(t, s) = q(t, s) · pre_beta(t, s)
+//   pre_beta(t, blank u) = beta(t+1, blank u) + beta(t+1, label u)
+//   pre_beta(t, label u) = beta(t+1, label u) + beta(t+1, blank u+1)
+//                          + [l(u+1) ≠ l(u)] · beta(t+1, label u+1)
+//
+// They start from a virtual row before the first frame, where blank 0 is one, and one after the
+// last, where blank U is one. The weight of all paths through s at t is pre_alpha · beta =
+// alpha · pre_beta: no division by q, so emissions of zero are no special case.
+//
+// A step has no exp, no log and no branch.
 
 #ifndef TF_WARPCTC_CC_KERNELS_RECURSION_SIMD_H_
 #define TF_WARPCTC_CC_KERNELS_RECURSION_SIMD_H_
