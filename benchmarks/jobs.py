@@ -46,9 +46,7 @@ def environment(mode: str, counter: Path | None = None) -> dict[str, str]:
     return {**variables, **MALLOC_MODES[mode]}
 
 
-def run(
-    job: dict, mode: str, *, counter: Path | None = None, timeout_s: float = TIMEOUT_S
-) -> dict:
+def run(job: dict, mode: str, *, counter: Path | None = None, timeout_s: float = TIMEOUT_S) -> dict:
     """Runs worker.perform(job) in a fresh process; mode "memory" needs the `counter` to preload.
 
     Returns:

@@ -47,6 +47,7 @@ class Run:
         """All of the plan; returns the results."""
         started = time.monotonic()
         for shape in self.plan.loss_shapes:
+            self.leave_out_slow(shape)
             if self.plan.check:
                 self.check_losses(shape)
             self.time_losses(shape)
@@ -76,30 +77,39 @@ class Run:
             self.say(f"  {title}: not installed: {answer['missing']}")
             return None
         if "failed" in answer:
-            self.leave_out(name, shape, answer["failed"])
+            what = "errors and memory" if mode == "memory" else "times"
+            self.leave_out(name, shape, answer["failed"], what)
             return None
         self.results["versions"].update(answer["versions"])
         self.say(f"  {title}, {shape}, {mode}: {described(answer['points'][0])} ({seconds:.0f} s)")
         return answer["points"]
 
-    def leave_out(self, name: str, shape: Shape, reason: str):
+    def leave_out(self, name: str, shape: Shape, reason: str, what: str = "everything"):
         """Notes that a peer gives no result on a shape."""
-        self.results["left_out"].append({"peer": name, "shape": shape, "reason": reason})
+        record = {"peer": name, "shape": shape, "reason": reason, "what": what}
+        if record not in self.results["left_out"]:
+            self.results["left_out"].append(record)
         self.say(f"  {peers.load(name).title}, {shape}: left out: {reason}")
 
     def usable(self, name: str, shape: Shape) -> bool:
-        """Whether a peer is installed and not known to fail on this shape."""
-        left_out = any(x["peer"] == name and x["shape"] == shape for x in self.results["left_out"])
-        return name not in self.results["missing"] and not left_out
+        """Whether a peer is installed, not too slow for this shape, and did not fail when timed."""
+        return name not in self.results["missing"] and not any(
+            x["peer"] == name and x["shape"] == shape and x["what"] != "errors and memory"
+            for x in self.results["left_out"]
+        )
+
+    def leave_out_slow(self, shape: Shape):
+        """Leaves those out that say they take too long."""
+        for name in () if self.plan.slow else self.plan.losses:
+            reason = peers.load(name).too_slow(shape)
+            if reason and self.usable(name, shape):
+                self.leave_out(name, shape, reason)
 
     def check_losses(self, shape: Shape):
         """Errors and memory of every peer on one shape."""
         self.say(f"{shape}: errors and memory")
         files = {scale: str(reference.store(self.folder, shape, scale)) for scale in (1.0, 50.0)}
         for name in self.plan.losses:
-            reason = None if self.plan.slow else peers.load(name).too_slow(shape)
-            if reason and self.usable(name, shape):
-                self.leave_out(name, shape, reason)
             if not self.usable(name, shape):
                 continue
             points = [
@@ -114,11 +124,6 @@ class Run:
 
     def time_losses(self, shape: Shape):
         """All rounds of all losses, and of the yardsticks, on one shape."""
-        if not self.plan.slow:
-            for name in self.plan.losses:
-                reason = peers.load(name).too_slow(shape)
-                if reason and self.usable(name, shape):
-                    self.leave_out(name, shape, reason)
         tasks = {name: ("training", "evaluation") for name in self.plan.losses}
         tasks[peers.YARDSTICKS] = YARDSTICK_TASKS
         self.time(shape, tasks)

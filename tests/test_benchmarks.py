@@ -11,6 +11,7 @@ from benchmarks import jobs, memory, peers, plan, plots, quiet, reference, repor
 from benchmarks.data import Case, Shape
 from benchmarks.run import OURS, Run
 from benchmarks.summary import Summary
+from tools.setup import peers as setup_peers
 
 TINY = Shape(12, 3, 5, 2)
 
@@ -159,3 +160,18 @@ def test_growth_is_the_exponent():
 def test_peers_load_without_their_libraries():
     for name in (*peers.LOSSES, *peers.DECODERS, peers.YARDSTICKS):
         assert peers.load(name).title
+
+
+def test_a_peer_that_cannot_be_installed_is_no_failure(monkeypatch):
+    tried = []
+
+    def pip_install(inside, arguments):
+        tried.append(arguments)
+        raise setup_peers.SetupError("no such version")
+
+    monkeypatch.setattr(setup_peers, "pip_install", pip_install)
+    assert setup_peers.install("python", "optax==1") == "no such version"
+    assert tried == [["optax==1"]]
+    # Without its +cpu, PyTorch would come with CUDA: the version is never loosened.
+    assert setup_peers.install("python", "torch==2+cpu") == "no such version"
+    assert [arguments[-1] for arguments in tried[1:]] == ["torch==2+cpu", "torch==2+cpu"]
