@@ -182,8 +182,8 @@ class TableEmissions {
     Vec<Real> others = zero;
     for (int i = 0; i < kVectors; ++i) {
       ones = ones + SelectEqual(logits[i], max_vector, one, zero);
-      others = others + SelectEqual(logits[i], max_vector, zero,
-                                    ScaleDown(mantissa_.Get(i), exponent_.Get(i)));
+      others = others +
+               SelectEqual(logits[i], max_vector, zero, Align(mantissa_.Get(i), exponent_.Get(i)));
     }
     const bool finite = max - max == 0;
     return finite ? double(HorizontalSum(ones)) + double(HorizontalSum(others))

@@ -107,17 +107,11 @@ WARPCTC_INLINE Vec<Real> KeepNan(Vec<Real> x, Vec<Real> seen) {
   return r;
 }
 
-// The nearest integer; x itself where |x| is too large to have a fraction, infinite or NaN.
-template <typename Real>
-WARPCTC_INLINE Vec<Real> RoundToInteger(Vec<Real> x) {
-  constexpr Real kRounder = FloatBits<Real>::kRounder;
-  constexpr Real kNoFraction = kRounder / 4;
-  Vec<Real> r;
-  for (int i = 0; i < kParts; ++i) {
-    const auto rounded = (x.part[i] + kRounder) - kRounder;
-    const auto small = (x.part[i] < kNoFraction) & (x.part[i] > -kNoFraction);
-    r.part[i] = small ? rounded : x.part[i];
-  }
+// The nearest integer, ties to even; x itself where it is too large to have a fraction, infinite or
+// NaN.
+WARPCTC_INLINE Vec<double> RoundToInteger(Vec<double> x) {
+  Vec<double> r;
+  for (int i = 0; i < kParts; ++i) r.part[i] = NativeRound(x.part[i]);
   return r;
 }
 

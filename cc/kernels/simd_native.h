@@ -87,6 +87,21 @@ WARPCTC_INLINE NativeDoubles NativeScale(NativeDoubles m, NativeDoubles d) {
 }
 #endif
 
+// The nearest integer, ties to even; a number too large to have a fraction, infinity and NaN stay.
+WARPCTC_INLINE NativeDoubles NativeRound(NativeDoubles x) {
+#if defined(__AVX512F__)
+  return (NativeDoubles)_mm512_maskz_roundscale_pd(0xff, (__m512d)x, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__AVX2__)
+  return (NativeDoubles)_mm256_round_pd((__m256d)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  constexpr double kRounder = 6755399441055744.0;  // 1.5·2^52: adding it leaves an integer
+  constexpr double kNoFraction = kRounder / 4;
+  const NativeDoubles rounded = (x + kRounder) - kRounder;
+  const auto small = (x < kNoFraction) & (x > -kNoFraction);
+  return small ? rounded : x;
+#endif
+}
+
 // The first `count` lanes from memory, 0 < count < lanes; the others get `fill`. Memory beyond is
 // not touched.
 WARPCTC_INLINE NativeFloats NativeLoadSome(const float* p, int count, float fill) {
