@@ -10,7 +10,7 @@
 // checkpoints are computed again, from the logits of the labels. Nothing of the size of the logits
 // is kept in between.
 //
-// Cost of a row: O(T·V + T·U) time, and residuals of about a kilobyte a frame up to U = 2,000, then
+// Cost of a row: O(T·V + T·U) time, and residuals of about 256 bytes a frame up to U = 500, then
 // O(T·U). Halves of rows are independent tasks, so that a single row keeps two cores busy. No
 // allocation, no locks, no exceptions; values must have been checked by the caller.
 
