@@ -17,7 +17,8 @@ class Plan:
       small_shapes_in_one_mode: whether logits under SMALL_BYTES are timed in the first mode alone.
       rounds: how often each peer is timed in a fresh process.
       budget_s: how long one sample of calls takes.
-      patience_s: how long a sample waits for the machine to be at rest.
+      patience_s: how long a sample waits for the machine to be at rest, and
+      total_patience_s: all samples together, after which they are taken as they come.
       check: whether errors and memory are measured too.
       slow: whether peers run where they take minutes.
       sweeps: axes to measure cost along (sweeps.py).
@@ -32,6 +33,7 @@ class Plan:
     rounds: int = 3
     budget_s: float = 0.6
     patience_s: float = 20.0
+    total_patience_s: float = 900.0
     check: bool = True
     slow: bool = False
     sweeps: tuple[str, ...] = field(default=("B", "T", "V", "U"))
@@ -61,7 +63,8 @@ QUICK = Plan(
     small_shapes_in_one_mode=True,
     rounds=1,
     budget_s=0.3,
-    patience_s=3.0,
+    patience_s=5.0,
+    total_patience_s=60.0,
     sweeps=(),
 )
 

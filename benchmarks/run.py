@@ -4,7 +4,10 @@ The rounds are interleaved: a round visits every peer in both malloc modes befor
 each time from another peer on, so that a slow minute of the machine falls on all alike.
 """
 
+import json
+import math
 import time
+from functools import partial
 from pathlib import Path
 
 from benchmarks import jobs, machine, memory, peers, reference, sweeps
@@ -20,6 +23,15 @@ YARDSTICK_TASKS = ("softmax", "reduce_max", "call")
 GREEDY_TASKS = {"ours_greedy": ("greedy", "greedy, sparse", "greedy, spans")}
 
 
+def named(value):
+    """The same with "nan" and "inf" for what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: named(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [named(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 class Run:
     """The state of one run; `results` is what results.json holds.
 
@@ -30,6 +42,7 @@ class Run:
 
     def __init__(self, plan: Plan, folder: Path, say=print):
         self.plan, self.folder, self.say = plan, folder, say
+        self.patience_left_s = plan.total_patience_s
         folder.mkdir(parents=True, exist_ok=True)
         self.counter = memory.build(folder) if plan.check else None
         self.results = {
@@ -44,19 +57,26 @@ class Run:
         }
 
     def everything(self) -> dict:
-        """All of the plan; returns the results."""
+        """All of the plan; returns the results, which are in the file after every shape."""
         started = time.monotonic()
-        for shape in self.plan.loss_shapes:
-            self.leave_out_slow(shape)
-            if self.plan.check:
-                self.check_losses(shape)
-            self.time_losses(shape)
-        for shape in self.plan.greedy_shapes:
-            self.time_decoders(shape)
-        for axis in self.plan.sweeps:
-            self.sweep(axis)
-        self.results["minutes"] = round((time.monotonic() - started) / 60, 1)
+        for step in self.steps():
+            step()
+            self.results["minutes"] = round((time.monotonic() - started) / 60, 1)
+            text = json.dumps(named(self.results), indent=1, allow_nan=False) + "\n"
+            (self.folder / "results.json").write_text(text, encoding="utf-8")
         return self.results
+
+    def steps(self):
+        """What there is to do, as calls."""
+        for shape in self.plan.loss_shapes:
+            yield partial(self.leave_out_slow, shape)
+            if self.plan.check:
+                yield partial(self.check_losses, shape)
+            yield partial(self.time_losses, shape)
+        for shape in self.plan.greedy_shapes:
+            yield partial(self.time_decoders, shape)
+        for axis in self.plan.sweeps:
+            yield partial(self.sweep, axis)
 
     def ask(self, name: str, points: list, mode: str, **settings) -> list | None:
         """The answers of one job, or None; why there are none is noted."""
@@ -65,7 +85,7 @@ class Run:
             "peer": name,
             "points": points,
             "budget_s": self.plan.budget_s,
-            "patience_s": self.plan.patience_s,
+            "patience_s": min(self.plan.patience_s, self.patience_left_s),
             **settings,
         }
         answer = jobs.run(job, mode, counter=self.counter)
@@ -81,6 +101,9 @@ class Run:
             self.leave_out(name, shape, answer["failed"], what)
             return None
         self.results["versions"].update(answer["versions"])
+        for point in answer["points"]:
+            waited = sum(timing["waited_s"] for timing in point.get("timings", {}).values())
+            self.patience_left_s = max(0.0, self.patience_left_s - waited)
         self.say(f"  {title}, {shape}, {mode}: {described(answer['points'][0])} ({seconds:.0f} s)")
         return answer["points"]
 

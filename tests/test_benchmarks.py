@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import jobs, memory, peers, plan, plots, quiet, reference, report, sweeps, worker
 from benchmarks.data import Case, Shape
-from benchmarks.run import OURS, Run
-from benchmarks.summary import Summary
+from benchmarks.run import OURS, Run, named
+from benchmarks.summary import Summary, numbers
 from tools.setup import peers as setup_peers
 
 TINY = Shape(12, 3, 5, 2)
@@ -54,7 +54,8 @@ def test_a_run_from_process_to_table(tmp_path, monkeypatch):
         plan.QUICK, losses=(OURS,), decoders=(), loss_shapes=(TINY,), greedy_shapes=()
     )
     run = Run(dataclasses.replace(small, budget_s=0.02, patience_s=0.0), tmp_path, say=str)
-    results = json.loads(json.dumps(run.everything()))
+    run.everything()
+    results = json.loads((tmp_path / "results.json").read_text())
     summary = Summary(results)
     assert not results["left_out"] and not results["missing"]
     assert summary.figures["training", OURS, TINY].better > 0
@@ -111,6 +112,14 @@ def test_errors_see_a_wrong_number(expected):
         assert np.isnan(reference.errors((loss, wrong), right)["gradient"])
     case = Case(TINY)
     assert reference.greedy_errors([[1], [2]], None, case)["wrong_rows"] == 2
+
+
+def test_what_json_has_no_number_for_comes_through():
+    made_of = [float("nan"), float("inf"), 1.5]
+    text = json.dumps(named({"errors": made_of}), allow_nan=False)
+    values = json.loads(text)["errors"]
+    loaded = numbers(dict(enumerate(values)))
+    np.testing.assert_array_equal(list(loaded.values()), made_of)
 
 
 def test_foreign_work_is_seen():
