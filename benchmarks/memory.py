@@ -12,6 +12,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import timing
+
 REPEATS = 3
 
 SOURCE = Path(__file__).with_name("live_bytes.c")
@@ -40,9 +42,9 @@ def peak_extra_bytes(call: Callable[[], object]) -> dict[str, int]:
         function.restype = ctypes.c_long
     at_first = counter.live_bytes_reset_peak()
     call()
-    call()
+    slow = timing.seconds(call) > timing.SLOW_CALL_S
     peaks = []
-    for _ in range(REPEATS):
+    for _ in range(1 if slow else REPEATS):
         before = counter.live_bytes_reset_peak()
         call()
         peaks.append(counter.live_bytes_peak() - before)
