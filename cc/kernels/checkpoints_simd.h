@@ -14,11 +14,9 @@ inline namespace WARPCTC_SIMD_NAMESPACE {
 
 template <typename Real>
 struct CheckpointScratch {
-  static constexpr int64_t kMaxRows = 32;  // the longest interval
-
   LatticeRow<Real> origin;  // the row that an interval starts from
-  LatticeRow<Real>
-      rows[kMaxRows];  // [interval - 1] the rows of the interval but its last, which is saved
+  // [interval - 1] the rows of the interval but its last, which is saved.
+  LatticeRow<Real> rows[kLongestCheckpointInterval - 1];
   EmissionScratch<Real> emissions;
 
   static CheckpointScratch Take(Arena& arena, const HalfRowSizes& sizes) {
@@ -57,15 +55,12 @@ class CheckpointedHalf {
 
   // The row after a step. Steps must be asked for in falling order.
   WARPCTC_INLINE SavedRow<const Real*> At(int64_t step) {
-    if (IsSaved(step, num_steps_, sizes_.interval)) return Saved(step);
+    if (IsSaved(step, num_steps_, sizes_.interval)) {
+      return SavedRowOfStep<kAlpha>(row_, sizes_, residuals_.lattice, step);
+    }
     const int64_t interval = step / sizes_.interval;
     if (interval != computed_) Compute(interval);
     return scratch_.rows[step - interval * sizes_.interval];
-  }
-
-  SavedRow<const Real*> Saved(int64_t step) const {
-    const int64_t number = SavedRowOfStep<kAlpha>(row_, step, sizes_.interval);
-    return {residuals_.lattice + number * 4 * sizes_.width, sizes_.width};
   }
 
  private:
@@ -73,12 +68,7 @@ class CheckpointedHalf {
     const int64_t first = interval * sizes_.interval;
     const int64_t end = first + sizes_.interval < num_steps_ ? first + sizes_.interval : num_steps_;
     scratch_.origin.Clear(sizes_.width);
-    if (first == 0) {
-      SetOne(scratch_.origin, kAlpha ? 0 : row_.label_length);
-    } else {
-      const int64_t t = FrameOfStep<kAlpha>(row_, first - 1);
-      CopyIn(Saved(first - 1), ReachableVectors<Real>(row_, t), scratch_.origin);
-    }
+    RestoreRow<kAlpha>(row_, sizes_, residuals_.lattice, first - 1, scratch_.origin);
     LatticeRow<Real> previous = scratch_.origin;
     for (int64_t step = first; step + 1 < end; ++step) {
       const int64_t t = FrameOfStep<kAlpha>(row_, step);

@@ -98,15 +98,7 @@ void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions em
   // The other half ended where this one begins.
   LatticeRow<Real> previous = scratch.half.rows[0];
   LatticeRow<Real> current = scratch.half.rows[1];
-  const int64_t last_step = NumSteps<kAlpha>(row) - 1;
-  if (last_step < 0) {
-    SetOne(previous, kAlpha ? 0 : row.label_length);
-  } else {
-    const int64_t number = SavedRowOfStep<kAlpha>(row, last_step, sizes.interval);
-    const Real* last_row = residuals.lattice + number * 4 * sizes.width;
-    const int64_t t = FrameOfStep<kAlpha>(row, last_step);
-    CopyIn(SavedRow<const Real*>(last_row, sizes.width), ReachableVectors<Real>(row, t), previous);
-  }
+  RestoreRow<kAlpha>(row, sizes, residuals.lattice, NumSteps<kAlpha>(row) - 1, previous);
   for (int64_t step = num_frames - 1; step >= 0; --step) {
     const int64_t t = FrameOfStep<!kAlpha>(row, step);
     const Logit* frame = row.Frame(t);

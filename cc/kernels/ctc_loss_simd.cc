@@ -55,7 +55,7 @@ Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emi
   const int64_t num_steps = NumSteps<kAlpha>(row);
   LatticeRow<Real> previous = scratch.rows[0];
   LatticeRow<Real> current = scratch.rows[1];
-  SetOne(previous, kAlpha ? 0 : row.label_length);
+  SetVirtualRow<kAlpha>(row, previous);
   Scaled<double> normalizer = Scaled<double>::One();
   for (int64_t step = 0; step < num_steps; ++step) {
     const int64_t t = FrameOfStep<kAlpha>(row, step);
@@ -65,16 +65,14 @@ Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emi
     double sum;
     emissions.LoadFrame(frame, range, &max, &sum);
     normalizer = normalizer * Scaled<double>{sum, 0};
-    Real* saved = nullptr;
-    if (residuals.lattice != nullptr && IsSaved(step, num_steps, sizes.interval)) {
-      saved = residuals.lattice + SavedRowOfStep<kAlpha>(row, step, sizes.interval) * 4 * width;
-    }
-    const SavedRow<Real*> saved_row(saved, width);
+    const bool is_saved = residuals.lattice != nullptr && IsSaved(step, num_steps, sizes.interval);
+    SavedRow<Real*> saved(last_row, width);  // not written to, unless it is a saved one
+    if (is_saved) saved = SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step);
     const auto save = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label)
                           WARPCTC_INLINE_LAMBDA {
-                            if (saved == nullptr) return;
-                            blank.Store(saved_row.blank_mantissa + u, saved_row.blank_exponent + u);
-                            label.Store(saved_row.label_mantissa + u, saved_row.label_exponent + u);
+                            if (!is_saved) return;
+                            blank.Store(saved.blank_mantissa + u, saved.blank_exponent + u);
+                            label.Store(saved.label_mantissa + u, saved.label_exponent + u);
                           };
     Advance<kAlpha>(t, previous, current, emissions, scratch.skip_exponent, range, VisitNothing(),
                     save);
@@ -99,11 +97,11 @@ Scaled<Real> HorizontalSum(ScaledVec<Real> x) {
   return sum;
 }
 
-// Σ_s alpha(middle-1, s) · pre_beta(middle-1, s): the weight of all paths.
-template <typename Logit, typename Real = RealOf<Logit>>
-Scaled<Real> Meet(const Row<Logit>& row, int64_t width, const Real* alpha_row, const Real* beta_row,
+// Σ_s alpha(middle-1, s) · pre_beta(middle-1, s): the weight of all paths. scratch: as a half of
+// this row has left it, with its skips and with zeros around its rows.
+template <typename Real>
+Scaled<Real> Meet(int64_t width, const Real* alpha_row, const Real* beta_row,
                   const HalfRowScratch<Real>& scratch) {
-  PrepareHalf(row, width, scratch);
   CopyIn(SavedRow<const Real*>(beta_row, width), {0, width}, scratch.rows[0]);
   const SavedRow<const Real*> alpha(alpha_row, width);
   const ScaledVec<Real> zero = ScaledVec<Real>::Broadcast(Scaled<Real>::Zero());
@@ -175,7 +173,7 @@ void RunCtcLoss(const CtcLossProblem<Logit>& problem, RealOf<Logit>* loss,
         });
     // The second of the two to come here closes the row.
     if (__atomic_fetch_add(&meeting.halves_done[b], 1, __ATOMIC_ACQ_REL) == 0) return;
-    const Scaled<Real> likelihood = Meet(row, sizes.width, alpha, beta, half);
+    const Scaled<Real> likelihood = Meet<Real>(sizes.width, alpha, beta, half);
     const Scaled<double> normalizer = meeting.normalizer[2 * b] * meeting.normalizer[2 * b + 1];
     // Of a likelihood of zero the logarithm is -inf, of NaN it is NaN. Rounding can take a loss of
     // zero below it.

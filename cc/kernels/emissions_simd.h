@@ -115,13 +115,16 @@ class TableEmissions {
   WARPCTC_INLINE void LoadFrame(const Logit* frame, ReachableRange, Real* max, double* sum) {
     Vec<Real> logits[kVectors];
     LoadLogits(frame, logits);
-    Vec<Real> largest = logits[0];
-    for (int i = 1; i < kVectors; ++i) largest = Max(logits[i], largest);
-    // NaN is not a maximum: a lane that begins with one takes any number that follows.
-    *max =
-        HorizontalMax(Max(largest, Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity())));
+    Vec<Real> largest = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
+    for (const Vec<Real>& x : logits) largest = Max(x, largest);
+    *max = HorizontalMax(largest);
     Raise(logits, *max);
-    *sum = Sum(logits, *max);
+    PowerSum<Real> powers(*max);
+    for (int i = 0; i < kVectors; ++i) {
+      powers.Add(logits[i], Align(mantissa_.Get(i), exponent_.Get(i)));
+    }
+    powers.EndBlock();
+    *sum = powers.Total();
   }
   WARPCTC_INLINE void LoadFrame(const Logit* frame, ReachableRange, Real max) {
     Vec<Real> logits[kVectors];
@@ -146,11 +149,7 @@ class TableEmissions {
       if (rest <= 0) break;
       const Vec<Real> softmax = ScaleDown(mantissa_.Get(i), exponent_.Get(i)) * factor;
       const int count = static_cast<int>(rest < kLanes<Real> ? rest : kLanes<Real>);
-      if (count == kLanes<Real>) {
-        StoreLogits(softmax - Vec<Real>::Load(occupancy + v), gradient + v);
-      } else {
-        StoreSomeLogits(softmax - LoadSome(occupancy + v, count, Real(0)), gradient + v, count);
-      }
+      StoreGradient(softmax, occupancy + v, count, gradient + v);
     }
   }
 
@@ -172,22 +171,6 @@ class TableEmissions {
       mantissa_.Set(i, mantissa);
       exponent_.Set(i, exponent);
     }
-  }
-  // As FrameSum, from the powers.
-  WARPCTC_INLINE double Sum(const Vec<Real>* logits, Real max) const {
-    const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
-    const Vec<Real> zero = Vec<Real>::Broadcast(0);
-    const Vec<Real> one = Vec<Real>::Broadcast(1);
-    Vec<Real> ones = zero;
-    Vec<Real> others = zero;
-    for (int i = 0; i < kVectors; ++i) {
-      ones = ones + SelectEqual(logits[i], max_vector, one, zero);
-      others = others +
-               SelectEqual(logits[i], max_vector, zero, Align(mantissa_.Get(i), exponent_.Get(i)));
-    }
-    const bool finite = max - max == 0;
-    return finite ? double(HorizontalSum(ones)) + double(HorizontalSum(others))
-                  : std::numeric_limits<double>::quiet_NaN();
   }
 
   const Row<Logit>& row_;

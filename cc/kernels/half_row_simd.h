@@ -59,11 +59,13 @@ int64_t FrameOfStep(const Row<Logit>& row, int64_t step) {
 inline bool IsSaved(int64_t step, int64_t num_steps, int64_t interval) {
   return (step + 1) % interval == 0 || step == num_steps - 1;
 }
-// The number of the saved row, of this row's half, that ends the interval of a step.
-template <bool kAlpha, typename Logit>
-int64_t SavedRowOfStep(const Row<Logit>& row, int64_t step, int64_t interval) {
-  const int64_t before = kAlpha ? 0 : SavedRowsOfHalf(MiddleFrame(row.num_frames), interval);
-  return row.first_saved_row + before + step / interval;
+// Where the row is saved that ends the interval of a step. Pointer: Real* or const Real*.
+template <bool kAlpha, typename Logit, typename Pointer>
+SavedRow<Pointer> SavedRowOfStep(const Row<Logit>& row, const HalfRowSizes& sizes, Pointer lattice,
+                                 int64_t step) {
+  const int64_t before = kAlpha ? 0 : SavedRowsOfHalf(MiddleFrame(row.num_frames), sizes.interval);
+  const int64_t number = row.first_saved_row + before + step / sizes.interval;
+  return {lattice + number * 4 * sizes.width, sizes.width};
 }
 
 // One `Part` for each worker.
@@ -158,12 +160,25 @@ void CopyIn(const SavedRow<const Real*>& from, ReachableRange range, const Latti
   }
 }
 
-// The virtual rows before the first frame and after the last: all paths start from blank 0 and end
-// in blank U.
-template <typename Real>
-void SetOne(const LatticeRow<Real>& row, int64_t u) {
-  row.blank_mantissa[u] = 1;
-  row.blank_exponent[u] = 0;
+// The virtual rows before the first frame and after the last, in a clear row: all paths start from
+// blank 0 and end in blank U.
+template <bool kAlpha, typename Logit, typename Real>
+void SetVirtualRow(const Row<Logit>& row, const LatticeRow<Real>& to) {
+  const int64_t u = kAlpha ? 0 : row.label_length;
+  to.blank_mantissa[u] = 1;
+  to.blank_exponent[u] = 0;
+}
+
+// The row after a saved step of the half, or the virtual row before the first, into a clear row.
+template <bool kAlpha, typename Logit, typename Real>
+void RestoreRow(const Row<Logit>& row, const HalfRowSizes& sizes, const Real* lattice, int64_t step,
+                const LatticeRow<Real>& to) {
+  if (step < 0) {
+    SetVirtualRow<kAlpha>(row, to);
+  } else {
+    const int64_t t = FrameOfStep<kAlpha>(row, step);
+    CopyIn(SavedRowOfStep<kAlpha>(row, sizes, lattice, step), ReachableVectors<Real>(row, t), to);
+  }
 }
 
 }  // namespace WARPCTC_SIMD_NAMESPACE

@@ -35,6 +35,8 @@ constexpr int64_t LatticeRowSize(int64_t max_label_length) {
   return 4 * LatticeWidth<Real>(max_label_length);
 }
 
+constexpr int64_t kLongestCheckpointInterval = 32;
+
 // Of the lattice rows that the loss computes, the gradient finds every so many saved, and computes
 // those between again: less memory, and beyond the cache less time as well. How many steps lie
 // between two saved rows: the longer the row, the more, so that what is saved of a frame stays near
@@ -42,10 +44,9 @@ constexpr int64_t LatticeRowSize(int64_t max_label_length) {
 template <typename Real>
 constexpr int64_t CheckpointInterval(int64_t max_label_length) {
   constexpr int64_t kBytesPerFrame = 256;
-  constexpr int64_t kLongest = 32;
   const int64_t bytes = LatticeRowSize<Real>(max_label_length) * static_cast<int64_t>(sizeof(Real));
   int64_t interval = 1;
-  while (interval < kLongest && bytes > interval * kBytesPerFrame) interval *= 2;
+  while (interval < kLongestCheckpointInterval && bytes > interval * kBytesPerFrame) interval *= 2;
   return interval;
 }
 

@@ -264,7 +264,6 @@ PYBIND11_MODULE(_kernels, module) {
       "elements from base[b] + t * stride; rows have capacity[b] frames, logit_length[b] of them "
       "live. Half types travel as uint16 with dtype=\"float16\" or \"bfloat16\".";
   module.def("simd_levels", &SimdLevels, "Levels of this machine, in rising order.");
-  module.def("lattice_row_size", &LatticeRowSize<float>, "max_label_length"_a);
   module.def("ctc_loss", &Loss, "logits"_a, "base"_a, "stride"_a, "logit_length"_a, "capacity"_a,
              "num_classes"_a, "labels"_a, "label_length"_a, "blank"_a = 0,
              "zero_infinity"_a = false, "residuals"_a = true, "threads"_a = 1, "level"_a = "",
