@@ -234,3 +234,18 @@ def test_config_round_trip(options):
         for key, value in options.items():
             assert twin.get_config()[key] == value
     assert metric.result().dtype == options.get("dtype", "float32")
+
+
+@pytest.mark.parametrize("indices", [[[0, 0], [2**40, 0]], [[0, 0], [1, 1]], [[1, 0], [0, 0]]])
+@pytest.mark.parametrize("graph", [False, True])
+def test_sparse_labels_that_are_no_rows(indices, graph):
+    """An index outside the shape, a gap, rows out of order: an error, in a graph as well."""
+
+    def rate(indices):
+        labels = tf.SparseTensor(indices, tf.constant([1, 2], tf.int64), [4, 3])
+        metric.update_state(labels, tf.zeros([4, 5, 6]))
+
+    metric = LabelErrorRate()
+    call = tf.function(rate) if graph else rate
+    with pytest.raises(tf.errors.InvalidArgumentError, match="of the SparseTensor"):
+        call(tf.constant(indices, tf.int64))

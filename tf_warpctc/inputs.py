@@ -68,7 +68,7 @@ def _require_ragged_rank_1(x: tf.RaggedTensor, name: str, inner: str) -> None:
         )
 
 
-def _ragged_from_sparse(x: tf.SparseTensor, name: str) -> tf.RaggedTensor:
+def ragged_from_sparse(x: tf.SparseTensor, name: str) -> tf.RaggedTensor:
     """The rows of x; InvalidArgumentError unless each row's entries are at columns 0, 1, ..."""
     row, column = x.indices[:, 0], x.indices[:, 1]
     checks = [
@@ -93,7 +93,8 @@ def _ragged_from_sparse(x: tf.SparseTensor, name: str) -> tf.RaggedTensor:
         tf.debugging.assert_equal(
             column,
             expected,
-            f"{name}: the entries of each row of the SparseTensor must be at columns 0, 1, ...",
+            f"{name}: the entries of each row of the SparseTensor must be at columns 0, 1, ... "
+            "(right-ragged)",
         )
     ]
     with tf.control_dependencies(checks):
@@ -125,7 +126,7 @@ def id_sequences(
     """Ids: a padded [B, U] tensor with lengths (or None), a RaggedTensor or a SparseTensor."""
     if is_sparse(ids):
         _reject_length(length, length_name, name, "SparseTensor")
-        ids = _ragged_from_sparse(tf.SparseTensor.from_value(ids), name)
+        ids = ragged_from_sparse(tf.SparseTensor.from_value(ids), name)
     elif is_ragged(ids):
         _reject_length(length, length_name, name, "RaggedTensor")
     if is_ragged(ids):

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
+from tf_warpctc.inputs import ragged_from_sparse
 from tf_warpctc.keras.checks import as_integers, reject_symbolic, require, row_vector
 
 FIELDS = ("labels", "label_length", "logit_length")
@@ -178,12 +179,12 @@ def sparse_rows(labels, label_length, blank, argument: str):
 
     Raises:
       tf.errors.InvalidArgumentError: a length outside 0..U, or a row with a negative id or the
-        blank before its end.
+        blank before its end; or a SparseTensor with an index outside its shape, or whose rows have
+        gaps.
     """
     labels = tf.cast(labels, tf.int64)
     if isinstance(labels, tf.SparseTensor):
-        # Raises unless the entries of each row are at columns 0, 1, ...
-        labels = tf.RaggedTensor.from_sparse(labels)
+        labels = ragged_from_sparse(labels, argument)
     elif not isinstance(labels, tf.RaggedTensor):
         width = tf.shape(labels)[1]
         lengths = tf.cast(label_length, tf.int32)
