@@ -8,7 +8,8 @@ _COPTS = [
     "-Wextra",
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
-    # The same bits from every instruction set: no a*b+c is contracted unless the source says so.
+    # The same bits from every instruction set that has fused multiply-add: none is used unless the
+    # source says so.
     "-ffp-contract=off",
 ]
 

@@ -18,36 +18,55 @@ struct BestClass {
   bool has_nan;
 };
 
-// The pass over V only finds the maximum, and in which block of vectors it last rose; the class is
-// then searched in that block, which is still in the first-level cache. To carry a vector of
-// indices along would double the instructions of the pass.
+// The pass over V only finds the maximum, and in each lane the block in which it last rose; the
+// class is then searched in the first such block, which is still near. To carry a vector of classes
+// along would double the instructions of the pass.
 template <typename Logit>
 WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_t num_classes) {
   using Real = RealOf<Logit>;
-  constexpr int64_t kBlock = 16 * kLanes<Real>;
-  Real best = -std::numeric_limits<Real>::infinity();
-  int64_t best_block = 0;
-  Vec<Real> seen = Vec<Real>::Broadcast(0);  // turns NaN in a lane that has seen one
-  for (int64_t v = 0; v < num_classes; v += kBlock) {
-    const int64_t count = num_classes - v < kBlock ? num_classes - v : kBlock;
-    Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-    ForEachVector(frame + v, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+  constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+  constexpr int64_t kBlock = kBlockVectors * kLanes<Real>;
+  Vec<Real> best = Vec<Real>::Broadcast(-kInfinity);
+  // Counted down from 0: the first block is the largest number. Floats count blocks of 256 classes
+  // exactly up to 2^32 classes.
+  Vec<Real> block_number = Vec<Real>::Broadcast(-kInfinity);
+  Vec<Real> checksum = Vec<Real>::Broadcast(0);  // NaN if a logit is, or if infinities cancel
+  Real number = 0;
+  ForEachBlock(frame, num_classes, [&](int64_t, const Logit* block,
+                                       auto count) WARPCTC_INLINE_LAMBDA {
+    Vec<Real> max = Vec<Real>::Broadcast(-kInfinity);
+    ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
       max = Max(x, max);
-      seen = KeepNan(x, seen);
+      checksum = checksum + x;
     });
-    const Real block_best = HorizontalMax(max);
-    if (block_best > best) {
-      best = block_best;
-      best_block = v;
-    }
+    block_number = SelectGreater(max, best, Vec<Real>::Broadcast(number), block_number);
+    best = Max(max, best);
+    number -= 1;
+  });
+  const Real logit = HorizontalMax(best);
+  bool has_nan = false;
+  const Real sum = HorizontalSum(checksum);
+  if (sum != sum) {
+    for (int64_t v = 0; v < num_classes; ++v) has_nan |= ToReal(frame[v]) != ToReal(frame[v]);
   }
-  int64_t index = 0;
-  if (best > -std::numeric_limits<Real>::infinity()) {
-    index = best_block;
-    while (!(ToReal(frame[index]) == best)) ++index;
-  }
-  const Real sum = HorizontalSum(seen);
-  return {static_cast<int32_t>(index), best, sum != sum};
+  if (!(logit > -kInfinity)) return {0, logit, has_nan};
+
+  const Vec<Real> logits = Vec<Real>::Broadcast(logit);
+  const Vec<Real> none = Vec<Real>::Broadcast(-kInfinity);
+  const Real first_number = HorizontalMax(SelectEqual(best, logits, block_number, none));
+  const int64_t first = static_cast<int64_t>(-first_number) * kBlock;
+  const int64_t count = num_classes - first < kBlock ? num_classes - first : kBlock;
+  // Of the lanes' own numbers, counted down likewise, the largest whose logit is the best.
+  Real lane[kLanes<Real>];
+  for (int i = 0; i < kLanes<Real>; ++i) lane[i] = static_cast<Real>(-i);
+  Vec<Real> position = Vec<Real>::Load(lane);
+  Vec<Real> found = none;
+  ForEachVector(frame + first, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+    found = Max(SelectEqual(x, logits, position, none), found);
+    position = position - Vec<Real>::Broadcast(kLanes<Real>);
+  });
+  const int64_t index = first + static_cast<int64_t>(-HorizontalMax(found));
+  return {static_cast<int32_t>(index), logit, has_nan};
 }
 
 }  // namespace WARPCTC_SIMD_NAMESPACE

@@ -38,8 +38,10 @@ void DecodeFrame(const Logit* frame, int64_t num_classes, bool with_probability,
   scratch.best[index] = best.has_nan ? std::numeric_limits<Real>::quiet_NaN() : best.logit;
   if (with_probability) {
     // log softmax of the largest logit: the logit itself cancels.
-    scratch.log_probability[index] =
-        static_cast<Real>(-std::log(FrameSum(frame, num_classes, best.logit)));
+    Real max;
+    double sum;
+    NormalizeFrame(frame, num_classes, &max, &sum);
+    scratch.log_probability[index] = static_cast<Real>(-std::log(sum));
   }
 }
 

@@ -60,8 +60,7 @@ class GatheredEmissions {
 
   // Of a frame seen for the first time: also gives its normaliser.
   WARPCTC_INLINE void LoadFrame(const Logit* frame, ReachableRange range, Real* max, double* sum) {
-    *max = FrameMax(frame, row_.num_classes);
-    *sum = FrameSum(frame, row_.num_classes, *max);
+    NormalizeFrame(frame, row_.num_classes, max, sum);
     LoadFrame(frame, range, *max);
   }
   WARPCTC_INLINE void LoadFrame(const Logit* frame, ReachableRange range, Real max) {
@@ -123,8 +122,8 @@ class TableEmissions {
     for (int i = 0; i < kVectors; ++i) {
       powers.Add(logits[i], Align(mantissa_.Get(i), exponent_.Get(i)));
     }
-    powers.EndBlock();
-    *sum = powers.Total();
+    // Not finite: a logit is +inf, or all are -inf.
+    *sum = *max - *max == 0 ? powers.Total() : std::numeric_limits<double>::quiet_NaN();
   }
   WARPCTC_INLINE void LoadFrame(const Logit* frame, ReachableRange, Real max) {
     Vec<Real> logits[kVectors];
@@ -147,9 +146,9 @@ class TableEmissions {
       const int64_t v = i * kLanes<Real>;
       const int64_t rest = row_.num_classes - v;
       if (rest <= 0) break;
-      const Vec<Real> softmax = ScaleDown(mantissa_.Get(i), exponent_.Get(i)) * factor;
+      const Vec<Real> power = ScaleDown(mantissa_.Get(i), exponent_.Get(i));
       const int count = static_cast<int>(rest < kLanes<Real> ? rest : kLanes<Real>);
-      StoreGradient(softmax, occupancy + v, count, gradient + v);
+      StoreGradient(power, factor, occupancy + v, count, gradient + v);
     }
   }
 

@@ -1,10 +1,13 @@
 // Vectors of one width for every machine: 64 bytes, 16 floats or 8 doubles.
 //
 // A Vec is as many native registers as make 64 bytes (one with AVX-512, two with AVX2, four with
-// SSE2 or NEON), so a kernel is written once, and sums are formed in the same order everywhere:
-// with contraction to fused multiply-add switched off, every level gives the same bits. The
-// arithmetic is the compiler's vector extension (GCC, Clang); the few things it lacks are functions
-// here.
+// SSE2 or NEON), so a kernel is written once, and sums are formed in the same order everywhere. The
+// compiler must not contract to fused multiply-add on its own; MultiplyAdd does, where it is said.
+// So all levels which have that instruction give the same bits: all but the x86-64 baseline, where
+// a power of two may differ in its last bit.
+//
+// The arithmetic is the compiler's vector extension (GCC, Clang); the few things it lacks are
+// functions here.
 //
 // Only *_simd.cc files include this.
 
@@ -75,6 +78,18 @@ WARPCTC_INLINE Vec<Real> operator-(Vec<Real> a, Vec<Real> b) {
 template <typename Real>
 WARPCTC_INLINE Vec<Real> operator*(Vec<Real> a, Vec<Real> b) {
   WARPCTC_PARTWISE(r, a.part[i] * b.part[i]);
+  return r;
+}
+
+// a · b + c, rounded once where the processor can.
+template <typename Real>
+WARPCTC_INLINE Vec<Real> MultiplyAdd(Vec<Real> a, Vec<Real> b, Vec<Real> c) {
+  WARPCTC_PARTWISE(r, NativeMultiplyAdd(a.part[i], b.part[i], c.part[i]));
+  return r;
+}
+template <typename Real>
+WARPCTC_INLINE Vec<Real> operator-(Vec<Real> a) {
+  WARPCTC_PARTWISE(r, -a.part[i]);
   return r;
 }
 

@@ -53,7 +53,7 @@ WARPCTC_INLINE Vec<Real> Exp2OfFraction(Vec<Real> f) {
   using Polynomial = Exp2Polynomial<Real>;
   Vec<Real> sum = Vec<Real>::Broadcast(Polynomial::kCoefficients[Polynomial::kDegree]);
   for (int k = Polynomial::kDegree - 1; k >= 0; --k) {
-    sum = sum * f + Vec<Real>::Broadcast(Polynomial::kCoefficients[k]);
+    sum = MultiplyAdd(sum, f, Vec<Real>::Broadcast(Polynomial::kCoefficients[k]));
   }
   return sum;
 }
@@ -61,13 +61,22 @@ WARPCTC_INLINE Vec<Real> Exp2OfFraction(Vec<Real> f) {
 // e^x for x ≤ 0, and exactly 0 where that is below the normal numbers. NaN stays NaN.
 template <typename Real>
 WARPCTC_INLINE Vec<Real> ExpOfNonPositive(Vec<Real> x) {
-  // Below -2·bias the result is 0 whatever the value: clamped, so that an infinite x makes no NaN.
-  // NaN is kept by Max in b.
-  const Vec<Real> z = Max(Vec<Real>::Broadcast(Real(-2 * FloatBits<Real>::kBias)),
-                          x * Vec<Real>::Broadcast(Real(kLog2E)));
-  const Vec<Real> rounder = Vec<Real>::Broadcast(FloatBits<Real>::kRounder);
-  const Vec<Real> integer = (z + rounder) - rounder;
-  return ScaleDown(Exp2OfFraction(z - integer), integer);
+  using Bits = FloatBits<Real>;
+  using Mask = typename Vec<Real>::Mask;
+  constexpr Real kLn2 = Real(0.693147180559945309417232121458);
+  // Adding it to a number rounds that to an integer, whose biased exponent is then in the low bits.
+  constexpr Real kBiasedRounder = Bits::kRounder + Bits::kBias;
+  const Vec<Real> rounder = Vec<Real>::Broadcast(kBiasedRounder);
+  const Vec<Real> log2_e = Vec<Real>::Broadcast(Real(kLog2E));
+  // Down to 2^-bias, whose biased exponent 0 is the number 0. NaN is kept by Max in b.
+  x = Max(Vec<Real>::Broadcast(-Bits::kBias * kLn2), x);
+  const Vec<Real> biased = MultiplyAdd(x, log2_e, rounder);
+  Vec<Real> power = Exp2OfFraction(MultiplyAdd(x, log2_e, rounder - biased));
+  for (int i = 0; i < kParts; ++i) {
+    const Mask scale = (Mask)biased.part[i] << Bits::kMantissaBits;
+    power.part[i] = power.part[i] * (typename Vec<Real>::Native)scale;
+  }
+  return power;
 }
 
 // exponent + fraction = (x - max)·log2(e), in double: in float the product would carry an error of

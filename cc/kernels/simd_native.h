@@ -1,7 +1,8 @@
 // One native vector register: what the compiler's vector extension lacks.
 //
 // The only file with intrinsics. Each function has a portable form, which is what other processors
-// than x86-64 get, and which says what the others do: all forms give the same bits.
+// than x86-64 get, and which says what the others do: all forms give the same bits, but for
+// NativeMultiplyAdd.
 
 #ifndef TF_WARPCTC_CC_KERNELS_SIMD_NATIVE_H_
 #define TF_WARPCTC_CC_KERNELS_SIMD_NATIVE_H_
@@ -12,6 +13,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #define WARPCTC_INLINE inline __attribute__((always_inline))
@@ -74,6 +77,30 @@ WARPCTC_INLINE NativeDoubles NativeMax(NativeDoubles a, NativeDoubles b) {
   return (NativeDoubles)_mm_max_pd((__m128d)a, (__m128d)b);
 #else
   return a > b ? a : b;
+#endif
+}
+
+// a · b + c, rounded once; twice where the processor has no such instruction (x86-64 before AVX2).
+WARPCTC_INLINE NativeFloats NativeMultiplyAdd(NativeFloats a, NativeFloats b, NativeFloats c) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__)
+  return (NativeFloats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+  return (NativeFloats)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+  return a * b + c;
+#endif
+}
+WARPCTC_INLINE NativeDoubles NativeMultiplyAdd(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+#if defined(__AVX512F__)
+  return (NativeDoubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX2__)
+  return (NativeDoubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__aarch64__)
+  return (NativeDoubles)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+  return a * b + c;
 #endif
 }
 

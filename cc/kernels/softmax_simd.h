@@ -3,8 +3,10 @@
 #ifndef TF_WARPCTC_CC_KERNELS_SOFTMAX_SIMD_H_
 #define TF_WARPCTC_CC_KERNELS_SOFTMAX_SIMD_H_
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "cc/kernels/simd_exp.h"
 #include "cc/kernels/simd_logits.h"
@@ -27,17 +29,20 @@ WARPCTC_INLINE void ForEachVector(const Logit* frame, int64_t num_classes, const
   }
 }
 
-// The largest logit, NaN left out.
-template <typename Logit>
-WARPCTC_INLINE RealOf<Logit> FrameMax(const Logit* frame, int64_t num_classes) {
-  using Real = RealOf<Logit>;
-  Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-  ForEachVector(frame, num_classes,
-                [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA { max = Max(x, max); });
-  return HorizontalMax(max);
+// Calls visit(v, block, count) for the frame in blocks, small enough to stay in the first-level
+// cache between two loops over one. count is a constant for all but the last.
+constexpr int kBlockVectors = 16;
+template <typename Logit, typename Visit>
+WARPCTC_INLINE void ForEachBlock(const Logit* frame, int64_t num_classes, const Visit& visit) {
+  constexpr int64_t kBlock = kBlockVectors * kLanes<RealOf<Logit>>;
+  int64_t v = 0;
+  for (; v + kBlock <= num_classes; v += kBlock) {
+    visit(v, frame + v, std::integral_constant<int64_t, kBlock>());
+  }
+  if (v < num_classes) visit(v, frame + v, num_classes - v);
 }
 
-// Σ e^(logit - max) ≥ 1, a vector of classes at a time.
+// Σ e^(logit - max) of a few vectors of classes.
 //
 // The largest logits, whose term is 1, are counted apart: added to it, each small term of a
 // confident frame would be rounded at 2^-24, and the loss of a confident row is what these terms
@@ -45,65 +50,88 @@ WARPCTC_INLINE RealOf<Logit> FrameMax(const Logit* frame, int64_t num_classes) {
 template <typename Real>
 class PowerSum {
  public:
-  explicit WARPCTC_INLINE PowerSum(Real max) : max_(max) { Clear(); }
+  explicit WARPCTC_INLINE PowerSum(Real max) : max_(Vec<Real>::Broadcast(max)) {
+    ones_ = others_ = Vec<Real>::Broadcast(0);
+  }
 
   // power: e^(logit - max).
   WARPCTC_INLINE void Add(Vec<Real> logit, Vec<Real> power) {
-    const Vec<Real> max = Vec<Real>::Broadcast(max_);
     const Vec<Real> zero = Vec<Real>::Broadcast(0);
-    ones_ = ones_ + SelectEqual(logit, max, Vec<Real>::Broadcast(1), zero);
-    others_ = others_ + SelectEqual(logit, max, zero, power);
+    ones_ = ones_ + SelectEqual(logit, max_, Vec<Real>::Broadcast(1), zero);
+    others_ = others_ + SelectEqual(logit, max_, zero, power);
   }
 
-  // Adds up the lanes in double. To be called once a block of vectors, so that the rounding of long
-  // float sums does not grow with V, and before Total.
-  WARPCTC_INLINE void EndBlock() {
-    total_ones_ += HorizontalSum(ones_);
-    total_others_ += HorizontalSum(others_);
-    Clear();
-  }
-
-  // NaN if a logit was NaN or +inf, or all were -inf.
   WARPCTC_INLINE double Total() const {
-    const bool finite = max_ - max_ == 0;
-    return finite ? total_ones_ + total_others_ : std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(HorizontalSum(ones_)) + HorizontalSum(others_);
   }
 
  private:
-  WARPCTC_INLINE void Clear() { ones_ = others_ = Vec<Real>::Broadcast(0); }
-
-  Real max_;
+  Vec<Real> max_;
   Vec<Real> ones_;
   Vec<Real> others_;
-  double total_ones_ = 0;
-  double total_others_ = 0;
 };
 
-template <typename Logit>
-WARPCTC_INLINE double FrameSum(const Logit* frame, int64_t num_classes, RealOf<Logit> max) {
+// The largest logit of a block, NaN left out.
+template <typename Logit, typename Count>
+WARPCTC_INLINE RealOf<Logit> BlockMax(const Logit* block, Count count) {
   using Real = RealOf<Logit>;
-  constexpr int64_t kBlock = 64 * kLanes<Real>;
-  const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
-  PowerSum<Real> sum(max);
-  for (int64_t v = 0; v < num_classes; v += kBlock) {
-    const int64_t count = num_classes - v < kBlock ? num_classes - v : kBlock;
-    ForEachVector(frame + v, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
-      sum.Add(x, ExpOfNonPositive(x - max_vector));
-    });
-    sum.EndBlock();
-  }
-  return sum.Total();
+  // Several, since each step of one waits for the step before.
+  Vec<Real> max[4];
+  for (Vec<Real>& each : max) each = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
+  ForEachVector(block, count, [&](int64_t v, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+    Vec<Real>& each = max[v / kLanes<Real> % 4];
+    each = Max(x, each);
+  });
+  return HorizontalMax(Max(Max(max[0], max[1]), Max(max[2], max[3])));
 }
 
-// gradient = softmax - occupancy, of `count` classes; softmax and occupancy already scaled.
+// Gives *max, the largest logit of a frame with NaN left out, and *sum = Σ e^(logit - max), NaN if
+// a logit is NaN or +inf, or all are -inf.
+//
+// In one pass over memory: a block is summed up relative to the largest logit so far, and what was
+// summed before is scaled when a larger one comes. That happens log(blocks) times, on average.
 template <typename Logit>
-WARPCTC_INLINE void StoreGradient(Vec<RealOf<Logit>> softmax, const RealOf<Logit>* occupancy,
-                                  int count, Logit* gradient) {
+WARPCTC_INLINE void NormalizeFrame(const Logit* frame, int64_t num_classes, RealOf<Logit>* max,
+                                   double* sum) {
+  using Real = RealOf<Logit>;
+  Real top = -std::numeric_limits<Real>::infinity();
+  double total = 0;
+  ForEachBlock(frame, num_classes, [&](int64_t, const Logit* block, auto count)
+                                       WARPCTC_INLINE_LAMBDA {
+    const Real block_max = BlockMax(block, count);
+    if (block_max >= top && block_max > -std::numeric_limits<Real>::infinity()) {
+      total *= std::exp(static_cast<double>(top) - static_cast<double>(block_max));
+      top = block_max;
+      PowerSum<Real> powers(top);
+      ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+        powers.Add(x, ExpOfNonPositive(x - Vec<Real>::Broadcast(top)));
+      });
+      total += powers.Total();
+      return;
+    }
+    // Nothing here is as large: no term needs counting apart. While all were -inf, e^x serves.
+    const bool none = top == -std::numeric_limits<Real>::infinity();
+    const Vec<Real> reference = Vec<Real>::Broadcast(none ? Real(0) : top);
+    Vec<Real> powers = Vec<Real>::Broadcast(0);
+    ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+      powers = powers + ExpOfNonPositive(x - reference);
+    });
+    total += HorizontalSum(powers);
+  });
+  *max = top;
+  *sum = top - top == 0 ? total : std::numeric_limits<double>::quiet_NaN();
+}
+
+// gradient = factor · power - occupancy, of `count` classes; power: e^(logit - max).
+template <typename Logit>
+WARPCTC_INLINE void StoreGradient(Vec<RealOf<Logit>> power, Vec<RealOf<Logit>> factor,
+                                  const RealOf<Logit>* occupancy, int count, Logit* gradient) {
   using Real = RealOf<Logit>;
   if (count == kLanes<Real>) {
-    StoreLogits(softmax - Vec<Real>::Load(occupancy), gradient);
+    StoreLogits(MultiplyAdd(power, factor, -Vec<Real>::Load(occupancy)), gradient);
   } else {
-    StoreSomeLogits(softmax - LoadSome(occupancy, count, Real(0)), gradient, count);
+    const Vec<Real> some = LoadSome(occupancy, count, Real(0));
+    StoreSomeLogits(MultiplyAdd(power, factor, -some), gradient, count);
   }
 }
 
@@ -117,7 +145,7 @@ WARPCTC_INLINE void WriteFrameGradient(const Logit* frame, int64_t num_classes, 
   const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
   const Vec<Real> factor = Vec<Real>::Broadcast(scale / sum);
   ForEachVector(frame, num_classes, [&](int64_t v, Vec<Real> x, int count) WARPCTC_INLINE_LAMBDA {
-    StoreGradient(ExpOfNonPositive(x - max_vector) * factor, occupancy + v, count, gradient + v);
+    StoreGradient(ExpOfNonPositive(x - max_vector), factor, occupancy + v, count, gradient + v);
   });
 }
 

@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import platform
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,11 @@ def load():
 
 kernels = load()
 LEVELS = tuple(kernels.simd_levels())
+
+# Those that multiply and add with one rounding, which give the same bits: all but x86-64's lowest.
+FUSED_LEVELS = tuple(
+    level for level in LEVELS if level != "baseline" or platform.machine() != "x86_64"
+)
 
 
 def to_storage(values, dtype):

@@ -5,6 +5,7 @@ import oracles
 import pytest
 from kernel_support import (
     DTYPES,
+    FUSED_LEVELS,
     LAYOUTS,
     LEVELS,
     from_storage,
@@ -78,16 +79,19 @@ def test_class_count_sweep(dtype, level):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_same_bits_at_every_level_and_thread_count(dtype):
+def test_same_bits_at_every_fused_level_and_thread_count(dtype):
     rng = np.random.default_rng(2)
     for num_classes in (3, 16, 29, 300):
         rows = rows_of(rng, num_classes) * 3
-        first, _ = decode(rows, dtype, level=LEVELS[0])
-        for level in LEVELS:
-            for threads in (1, 2, 3, 16):
-                other, _ = decode(rows, dtype, level=level, threads=threads)
+        for levels in (LEVELS[:1], FUSED_LEVELS):
+            results = [
+                decode(rows, dtype, level=level, threads=threads)[0]
+                for level in levels
+                for threads in (1, 2, 3, 16)
+            ]
+            for result in results[1:]:
                 for name in FIELDS:
-                    np.testing.assert_array_equal(first[name], other[name])
+                    np.testing.assert_array_equal(results[0][name], result[name])
 
 
 @pytest.mark.parametrize("level", LEVELS)

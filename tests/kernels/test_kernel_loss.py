@@ -1,10 +1,11 @@
-"""Loss and gradient kernels: values, and the same bits at every level and thread count."""
+"""Loss and gradient kernels: values, and the same bits at every fused level and thread count."""
 
 import numpy as np
 import oracles
 import pytest
 from kernel_support import (
     DTYPES,
+    FUSED_LEVELS,
     LAYOUTS,
     LEVELS,
     expected,
@@ -83,7 +84,7 @@ def test_frame_count_sweep(dtype, level):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_same_bits_at_every_level(dtype):
+def test_same_bits_at_every_fused_level(dtype):
     rng = np.random.default_rng(4)
     problems = [mixed(), mixed(5, 130, 129)]
     for scale in (0.01, 10.0, 1000.0):
@@ -91,7 +92,7 @@ def test_same_bits_at_every_level(dtype):
         problems.append((*random_rows(rng, shapes, 31, 30, scale), 30))
     for rows, labels, blank in problems:
         first, *others = [
-            loss_and_gradient(rows, labels, blank, dtype, level=level) for level in LEVELS
+            loss_and_gradient(rows, labels, blank, dtype, level=level) for level in FUSED_LEVELS
         ]
         for other in others:
             assert_same_bits(first, other)
