@@ -32,17 +32,17 @@ WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_
   Vec<Real> block_number = Vec<Real>::Broadcast(-kInfinity);
   Vec<Real> checksum = Vec<Real>::Broadcast(0);  // NaN if a logit is, or if infinities cancel
   Real number = 0;
-  ForEachBlock(frame, num_classes, [&](int64_t, const Logit* block,
-                                       auto count) WARPCTC_INLINE_LAMBDA {
-    Vec<Real> max = Vec<Real>::Broadcast(-kInfinity);
-    ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
-      max = Max(x, max);
-      checksum = checksum + x;
-    });
-    block_number = SelectGreater(max, best, Vec<Real>::Broadcast(number), block_number);
-    best = Max(max, best);
-    number -= 1;
-  });
+  ForEachBlock(
+      frame, num_classes, [&](int64_t, const Logit* block, auto count) WARPCTC_INLINE_LAMBDA {
+        Vec<Real> max = Vec<Real>::Broadcast(-kInfinity);
+        ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+          max = Max(x, max);
+          checksum = checksum + x;
+        });
+        block_number = SelectGreater(max, best, Vec<Real>::Broadcast(number), block_number);
+        best = Max(max, best);
+        number -= 1;
+      });
   const Real logit = HorizontalMax(best);
   bool has_nan = false;
   const Real sum = HorizontalSum(checksum);

@@ -15,65 +15,78 @@ namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
 namespace {
 
-// What one worker needs to spread a frame's paths over states and classes.
 template <typename Real>
 struct GradientScratch {
   HalfRowScratch<Real> half;
   CheckpointScratch<Real> checkpoints;
-  Real* blank_mantissa;  // [width] weight of the paths through each state of the frame
-  Real* blank_exponent;
-  Real* label_mantissa;
-  Real* label_exponent;
-  Real* occupancy;  // [V] scale · P(class at this frame | label); all zero between frames
+  Real* label_weight;  // [width] weight of the paths through each label of the frame
+  Real* occupancy;     // [V] scale · P(class at this frame | label); all zero between frames
 
   static GradientScratch Take(Arena& arena, const HalfRowSizes& sizes) {
     GradientScratch scratch;
     scratch.half = HalfRowScratch<Real>::Take(arena, sizes);
     scratch.checkpoints = CheckpointScratch<Real>::Take(arena, sizes);
-    scratch.blank_mantissa = arena.Take<Real>(sizes.width);
-    scratch.blank_exponent = arena.Take<Real>(sizes.width);
-    scratch.label_mantissa = arena.Take<Real>(sizes.width);
-    scratch.label_exponent = arena.Take<Real>(sizes.width);
+    scratch.label_weight = arena.Take<Real>(sizes.width);
     scratch.occupancy = arena.Take<Real>(sizes.num_classes);
     return scratch;
   }
 };
 
-// Fills scratch.occupancy, which is zero, from the path weights of the states in range. `top` is
-// the largest exponent among them.
-//
-// The paths are divided by their weight as this frame has it, not by the row's likelihood. The two
-// differ by the rounding of up to T steps: so each frame's gradient adds up to zero, and weights
-// whose exponents are too large to be exact are still compared among their own kind.
-template <typename Logit, typename Real>
-void SpreadOccupancy(const Row<Logit>& row, ReachableRange range, Real top, Real scale,
-                     const GradientScratch<Real>& scratch) {
-  const Vec<Real> top_exponent = Vec<Real>::Broadcast(top);
-  Vec<Real> blanks = Vec<Real>::Broadcast(0);
-  Vec<Real> labels = Vec<Real>::Broadcast(0);
-  for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
-    const auto blank =
-        ScaledVec<Real>::Load(scratch.blank_mantissa + u, scratch.blank_exponent + u);
-    const auto label =
-        ScaledVec<Real>::Load(scratch.label_mantissa + u, scratch.label_exponent + u);
-    blanks = blanks + ScaleDown(blank.mantissa, blank.exponent - top_exponent);
-    const Vec<Real> weight = ScaleDown(label.mantissa, label.exponent - top_exponent);
-    labels = labels + weight;
-    weight.Store(scratch.label_mantissa + u);
+// The weights of the paths through a frame's states, divided by 2^exponent, as the step before it
+// gives them: what comes before a state, without its emission, times what was saved with it.
+template <typename Real>
+class PathWeights {
+ public:
+  // label_weight: [width] gets that of the labels.
+  WARPCTC_INLINE PathWeights(const SavedRow<const Real*>& saved, Real exponent, Real* label_weight)
+      : saved_(saved),
+        exponent_(Vec<Real>::Broadcast(exponent)),
+        label_weight_(label_weight),
+        blanks_(Vec<Real>::Broadcast(0)),
+        labels_(Vec<Real>::Broadcast(0)) {}
+
+  // The visitor of the step.
+  WARPCTC_INLINE void operator()(int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) {
+    const ScaledVec<Real> through_blank = PathWeight(blank, saved_.Blank(u));
+    const ScaledVec<Real> through_label = PathWeight(label, saved_.Label(u));
+    const Vec<Real> weight = ScaleDown(through_label.mantissa, through_label.exponent - exponent_);
+    weight.Store(label_weight_ + u);
+    labels_ = labels_ + weight;
+    blanks_ = blanks_ + ScaleDown(through_blank.mantissa, through_blank.exponent - exponent_);
   }
-  const Real blank_weight = HorizontalSum(blanks);
-  const Real factor = scale / (blank_weight + HorizontalSum(labels));
-  scratch.occupancy[row.blank] += blank_weight * factor;
+
+  WARPCTC_INLINE Real OfBlanks() const { return HorizontalSum(blanks_); }
+  WARPCTC_INLINE Real OfLabels() const { return HorizontalSum(labels_); }
+
+ private:
+  SavedRow<const Real*> saved_;
+  Vec<Real> exponent_;
+  Real* label_weight_;
+  Vec<Real> blanks_;
+  Vec<Real> labels_;
+};
+
+// Fills the occupancy, which is zero, from the weights of the paths through the states in range.
+//
+// They are divided by their sum as this frame has it, not by the row's likelihood. The two differ
+// by the rounding of up to T steps: so each frame's gradient adds up to zero.
+template <typename Logit, typename Real>
+WARPCTC_INLINE void SpreadOccupancy(const Row<Logit>& row, ReachableRange range,
+                                    const PathWeights<Real>& weights, Real scale,
+                                    const GradientScratch<Real>& scratch) {
+  const Real of_blanks = weights.OfBlanks();
+  const Real factor = scale / (of_blanks + weights.OfLabels());
+  scratch.occupancy[row.blank] += of_blanks * factor;
   const int64_t end = LabelEnd(row, range);
   for (int64_t u = range.begin; u < end; ++u) {
-    scratch.occupancy[row.label[u]] += scratch.label_mantissa[u] * factor;
+    scratch.occupancy[row.label[u]] += scratch.label_weight[u] * factor;
   }
 }
 
 // Zero again, by way of the fewer elements: the classes, or the labels that may have been written.
 template <typename Logit, typename Real>
-void ClearOccupancy(const Row<Logit>& row, ReachableRange range,
-                    const GradientScratch<Real>& scratch) {
+WARPCTC_INLINE void ClearOccupancy(const Row<Logit>& row, ReachableRange range,
+                                   const GradientScratch<Real>& scratch) {
   const int64_t end = LabelEnd(row, range);
   if (row.num_classes <= 4 * (end - range.begin)) {
     for (int64_t v = 0; v < row.num_classes; ++v) scratch.occupancy[v] = 0;
@@ -83,51 +96,93 @@ void ClearOccupancy(const Row<Logit>& row, ReachableRange range,
   for (int64_t u = range.begin; u < end; ++u) scratch.occupancy[row.label[u]] = 0;
 }
 
-// Runs beta down frames [0, middle), where alpha was saved, or alpha up [middle, T), where beta
-// was, and writes their gradient. emissions, saved_emissions: two of the same kind.
+// Beta down the frames of alpha's half, or alpha up those of beta's, with the gradient of each.
 template <bool kAlpha, typename Logit, typename Emissions, typename Real = RealOf<Logit>>
-void GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions emissions,
-                  const Emissions& saved_emissions, const CtcLossResiduals<const Real>& residuals,
-                  Real scale, const GradientScratch<Real>& scratch, Logit* gradient) {
-  const int64_t num_frames = NumSteps<!kAlpha>(row);  // of the half that was saved
-  if (num_frames == 0) return;
-  PrepareHalf(row, sizes.width, scratch.half);
-  for (int64_t v = 0; v < row.num_classes; ++v) scratch.occupancy[v] = 0;
-  CheckpointedHalf<!kAlpha, Logit, Emissions> saved_half(
-      row, sizes, residuals, scratch.half.skip_exponent, scratch.checkpoints, saved_emissions);
-  // The other half ended where this one begins.
-  LatticeRow<Real> previous = scratch.half.rows[0];
-  LatticeRow<Real> current = scratch.half.rows[1];
-  RestoreRow<kAlpha>(row, sizes, residuals.lattice, NumSteps<kAlpha>(row) - 1, previous);
-  for (int64_t step = num_frames - 1; step >= 0; --step) {
-    const int64_t t = FrameOfStep<!kAlpha>(row, step);
-    const Logit* frame = row.Frame(t);
-    const Real* normalizer = residuals.normalizers + (row.first_frame + t) * 2;
-    const Real max = normalizer[0];
-    const Real sum = normalizer[1];
-    const ReachableRange range = ReachableVectors<Real>(row, t);
-    emissions.LoadFrame(frame, range, max);
-    // The paths through a state: what comes before it, without its emission, times what was saved.
-    const SavedRow<const Real*> saved = saved_half.At(step);
-    Vec<Real> top = Vec<Real>::Broadcast(2 * kZeroExponent<Real>);
-    const auto visit_paths = [&](int64_t u, ScaledVec<Real> blank,
-                                 ScaledVec<Real> label) WARPCTC_INLINE_LAMBDA {
-      const ScaledVec<Real> through_blank = PathWeight(
-          blank, ScaledVec<Real>::Load(saved.blank_mantissa + u, saved.blank_exponent + u));
-      const ScaledVec<Real> through_label = PathWeight(
-          label, ScaledVec<Real>::Load(saved.label_mantissa + u, saved.label_exponent + u));
-      top = Max(Max(through_blank.exponent, through_label.exponent), top);
-      through_blank.Store(scratch.blank_mantissa + u, scratch.blank_exponent + u);
-      through_label.Store(scratch.label_mantissa + u, scratch.label_exponent + u);
-    };
-    Advance<kAlpha>(t, previous, current, emissions, scratch.half.skip_exponent, range, visit_paths,
-                    VisitNothing());
-    SpreadOccupancy(row, range, HorizontalMax(top), scale, scratch);
-    emissions.WriteGradient(sum, scale, scratch.occupancy, gradient + t * row.stride);
-    ClearOccupancy(row, range, scratch);
-    std::swap(previous, current);
+class GradientHalf {
+ public:
+  GradientHalf(const Row<Logit>& row, const HalfRowSizes& sizes, const Emissions& emissions,
+               const CtcLossResiduals<const Real>& residuals, Real likelihood_exponent, Real scale,
+               const GradientScratch<Real>& scratch, Logit* gradient)
+      : row_(row),
+        sizes_(sizes),
+        emissions_(emissions),
+        normalizers_(residuals.normalizers + row.first_frame * 2),
+        likelihood_exponent_(likelihood_exponent),
+        scale_(scale),
+        scratch_(scratch),
+        gradient_(gradient),
+        num_steps_(NumSteps<!kAlpha>(row)),
+        previous_(scratch.half.rows[0]),
+        current_(scratch.half.rows[1]),
+        saved_half_(row, sizes, residuals, scratch.half.may_skip, scratch.checkpoints) {
+    PrepareHalf(row, sizes.width, scratch.half);
+    for (int64_t v = 0; v < row.num_classes; ++v) scratch.occupancy[v] = 0;
+    // The other half ended where this one begins.
+    RestoreRow<kAlpha>(row, sizes, residuals.lattice, NumSteps<kAlpha>(row) - 1, previous_);
   }
-}
+
+  void Run() {
+    const int64_t last_block = (num_steps_ - 1) / sizes_.block;  // 0 also where there are no steps
+    for (int64_t first = last_block * sizes_.block; first >= 0; first -= sizes_.block) {
+      const int64_t end = BlockEnd(first, num_steps_, sizes_);
+      for (int64_t step = first; step < end; ++step) {
+        const int64_t t = FrameOfStep<!kAlpha>(row_, step);
+        emissions_.Load(step - first, row_.Frame(t), ReachableVectors<Real>(row_, t),
+                        normalizers_[2 * t]);
+      }
+      saved_half_.Restore(first, end, emissions_);
+      for (int64_t step = end - 1; step >= first; --step) WriteStep(step, step - first);
+    }
+  }
+
+ private:
+  // Onto the frame of a step, which is number i of its block.
+  WARPCTC_INLINE void WriteStep(int64_t step, int64_t i) {
+    const int64_t t = FrameOfStep<!kAlpha>(row_, step);
+    const ReachableRange range = ReachableVectors<Real>(row_, t);
+    const SavedRow<const Real*> saved = saved_half_.At(step);
+    // All paths together weigh the likelihood. Where its exponent is too large to be exact, so are
+    // those of the paths, and they are compared among their own kind.
+    constexpr Real kLargestExact = FloatBits<Real>::kRounder / 3;
+    const bool exact = likelihood_exponent_ > -kLargestExact;
+    PathWeights<Real> weights(saved,
+                              exact ? likelihood_exponent_ : LargestExponent(i, t, range, saved),
+                              scratch_.label_weight);
+    Advance<kAlpha>(t, previous_, current_, emissions_.At(i), scratch_.half.may_skip, range,
+                    weights);
+    SpreadOccupancy(row_, range, weights, scale_, scratch_);
+    emissions_.WriteGradient(i, row_.Frame(t), normalizers_[2 * t], normalizers_[2 * t + 1], scale_,
+                             scratch_.occupancy, gradient_ + t * row_.stride);
+    ClearOccupancy(row_, range, scratch_);
+    std::swap(previous_, current_);
+  }
+
+  // The largest exponent of the path weights of frame t.
+  Real LargestExponent(int64_t i, int64_t t, ReachableRange range,
+                       const SavedRow<const Real*>& saved) const {
+    Vec<Real> top = Vec<Real>::Broadcast(2 * kZeroExponent<Real>);
+    const auto visit = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label)
+                           WARPCTC_INLINE_LAMBDA {
+                             top = Max(PathWeight(blank, saved.Blank(u)).exponent, top);
+                             top = Max(PathWeight(label, saved.Label(u)).exponent, top);
+                           };
+    Advance<kAlpha>(t, previous_, current_, emissions_.At(i), scratch_.half.may_skip, range, visit);
+    return HorizontalMax(top);
+  }
+
+  const Row<Logit>& row_;
+  const HalfRowSizes& sizes_;
+  const Emissions& emissions_;
+  const Real* normalizers_;
+  Real likelihood_exponent_;
+  Real scale_;
+  const GradientScratch<Real>& scratch_;
+  Logit* gradient_;
+  int64_t num_steps_;
+  LatticeRow<Real> previous_;
+  LatticeRow<Real> current_;
+  CheckpointedHalf<!kAlpha, Logit> saved_half_;
+};
 
 // gradient of frames [begin, end) = value.
 template <typename Logit>
@@ -174,16 +229,17 @@ void RunCtcLossGradient(const CtcLossProblem<Logit>& problem,
       return;
     }
     const GradientScratch<Real> own = workers.Of(worker);
+    const Real exponent = residuals.likelihood[2 * b + 1];
     WithEmissions(row, sizes.width, own.half.emissions, [&](const auto& emissions) {
       using Emissions = std::decay_t<decltype(emissions)>;
-      const Emissions saved_emissions(row, sizes.interval == 1 ? 0 : sizes.width,
-                                      own.checkpoints.emissions);
       if (first_half) {
-        GradientHalf<false>(row, sizes, emissions, saved_emissions, residuals, upstream[b], own,
-                            row_gradient);
+        GradientHalf<false, Logit, Emissions>(row, sizes, emissions, residuals, exponent,
+                                              upstream[b], own, row_gradient)
+            .Run();
       } else {
-        GradientHalf<true>(row, sizes, emissions, saved_emissions, residuals, upstream[b], own,
-                           row_gradient);
+        GradientHalf<true, Logit, Emissions>(row, sizes, emissions, residuals, exponent,
+                                             upstream[b], own, row_gradient)
+            .Run();
       }
     });
   });

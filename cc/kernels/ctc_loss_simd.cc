@@ -47,43 +47,42 @@ struct LossScratch {
 // Runs alpha over frames [0, middle) or beta over [middle, T), down from the last. Leaves the last
 // row it comes to in `last_row` and returns the half's normaliser.
 template <bool kAlpha, typename Logit, typename Emissions, typename Real = RealOf<Logit>>
-Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes, Emissions emissions,
-                           const CtcLossResiduals<Real>& residuals,
+Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
+                           const Emissions& emissions, const CtcLossResiduals<Real>& residuals,
                            const HalfRowScratch<Real>& scratch, Real* last_row) {
-  const int64_t width = sizes.width;
-  PrepareHalf(row, width, scratch);
+  PrepareHalf(row, sizes.width, scratch);
   const int64_t num_steps = NumSteps<kAlpha>(row);
   LatticeRow<Real> previous = scratch.rows[0];
   LatticeRow<Real> current = scratch.rows[1];
   SetVirtualRow<kAlpha>(row, previous);
   Scaled<double> normalizer = Scaled<double>::One();
-  for (int64_t step = 0; step < num_steps; ++step) {
-    const int64_t t = FrameOfStep<kAlpha>(row, step);
-    const Logit* frame = row.Frame(t);
-    const ReachableRange range = ReachableVectors<Real>(row, t);
-    Real max;
-    double sum;
-    emissions.LoadFrame(frame, range, &max, &sum);
-    normalizer = normalizer * Scaled<double>{sum, 0};
-    const bool is_saved = residuals.lattice != nullptr && IsSaved(step, num_steps, sizes.interval);
-    SavedRow<Real*> saved(last_row, width);  // not written to, unless it is a saved one
-    if (is_saved) saved = SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step);
-    const auto save = [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label)
-                          WARPCTC_INLINE_LAMBDA {
-                            if (!is_saved) return;
-                            blank.Store(saved.blank_mantissa + u, saved.blank_exponent + u);
-                            label.Store(saved.label_mantissa + u, saved.label_exponent + u);
-                          };
-    Advance<kAlpha>(t, previous, current, emissions, scratch.skip_exponent, range, VisitNothing(),
-                    save);
-    if (residuals.normalizers != nullptr) {
-      Real* saved_normalizer = residuals.normalizers + (row.first_frame + t) * 2;
-      saved_normalizer[0] = max;
-      saved_normalizer[1] = static_cast<Real>(sum);
+  for (int64_t first = 0; first < num_steps; first += sizes.block) {
+    const int64_t end = BlockEnd(first, num_steps, sizes);
+    for (int64_t step = first; step < end; ++step) {
+      const int64_t t = FrameOfStep<kAlpha>(row, step);
+      Real max;
+      double sum;
+      emissions.Load(step - first, row.Frame(t), ReachableVectors<Real>(row, t), &max, &sum);
+      normalizer.mantissa *= sum;
+      if (step % kNormalizePeriod == kNormalizePeriod - 1) normalizer = Normalized(normalizer);
+      if (residuals.normalizers != nullptr) {
+        Real* saved = residuals.normalizers + (row.first_frame + t) * 2;
+        saved[0] = max;
+        saved[1] = static_cast<Real>(sum);
+      }
     }
-    std::swap(previous, current);
+    for (int64_t step = first; step < end; ++step) {
+      const int64_t t = FrameOfStep<kAlpha>(row, step);
+      const ReachableRange range = ReachableVectors<Real>(row, t);
+      Advance<kAlpha>(t, previous, current, emissions.At(step - first), scratch.may_skip, range,
+                      VisitNothing());
+      if (residuals.lattice != nullptr && IsSaved(step, num_steps, sizes)) {
+        CopyOut(current, range, SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step));
+      }
+      std::swap(previous, current);
+    }
   }
-  CopyOut(previous, {0, width}, SavedRow<Real*>(last_row, width));
+  CopyOut(previous, {0, sizes.width}, SavedRow<Real*>(last_row, sizes.width));
   return normalizer;
 }
 
@@ -108,16 +107,11 @@ Scaled<Real> Meet(int64_t width, const Real* alpha_row, const Real* beta_row,
   ScaledVec<Real> blanks = zero;
   ScaledVec<Real> labels = zero;
   AdvanceBeta<true>(
-      scratch.rows[0], scratch.rows[1], UnitEmissions<Real>(), scratch.skip_exponent, 0, width,
+      scratch.rows[0], scratch.rows[1], UnitEmissions<Real>(), scratch.may_skip, 0, width,
       [&](int64_t u, ScaledVec<Real> blank, ScaledVec<Real> label) WARPCTC_INLINE_LAMBDA {
-        const auto alpha_blank =
-            ScaledVec<Real>::Load(alpha.blank_mantissa + u, alpha.blank_exponent + u);
-        const auto alpha_label =
-            ScaledVec<Real>::Load(alpha.label_mantissa + u, alpha.label_exponent + u);
-        blanks = blanks + Multiply<true>(blank, alpha_blank);
-        labels = labels + Multiply<true>(label, alpha_label);
-      },
-      VisitNothing());
+        blanks = blanks + Multiply<true>(blank, alpha.Blank(u));
+        labels = labels + Multiply<true>(label, alpha.Label(u));
+      });
   const Scaled<Real> likelihood = Normalized(HorizontalSum(blanks + labels));
   // At the exponent of zero the format ends: what is smaller has been cut to it, and is zero.
   return likelihood.exponent > kZeroExponent<Real> ? likelihood : Scaled<Real>::Zero();

@@ -36,11 +36,15 @@ struct HalfRowSizes {
   int64_t width;
   int64_t num_classes;
   int64_t interval;  // between checkpoints
+  int64_t block;     // frames whose emissions are held at a time, whole intervals
 };
+constexpr int64_t kLongestBlock = kLongestCheckpointInterval;
 template <typename Real>
 HalfRowSizes SizesOf(const FrameBatch& frames, const LabelBatch& labels) {
-  return {LatticeWidth<Real>(labels.max_length), frames.num_classes,
-          CheckpointInterval<Real>(labels.max_length)};
+  constexpr int64_t kShortestBlock = 8;
+  const int64_t interval = CheckpointInterval<Real>(labels.max_length);
+  return {LatticeWidth<Real>(labels.max_length), frames.num_classes, interval,
+          interval > kShortestBlock ? interval : kShortestBlock};
 }
 
 // A half's steps: alpha goes up from frame 0, beta down from the last.
@@ -55,9 +59,14 @@ int64_t FrameOfStep(const Row<Logit>& row, int64_t step) {
   return kAlpha ? step : row.num_frames - 1 - step;
 }
 
-// Whether the lattice row after a step of the half is saved.
-inline bool IsSaved(int64_t step, int64_t num_steps, int64_t interval) {
-  return (step + 1) % interval == 0 || step == num_steps - 1;
+// The step after the last of the block that starts with `first`.
+inline int64_t BlockEnd(int64_t first, int64_t num_steps, const HalfRowSizes& sizes) {
+  return first + sizes.block < num_steps ? first + sizes.block : num_steps;
+}
+
+// Whether the lattice row after a step of the half is saved. Intervals are powers of two.
+inline bool IsSaved(int64_t step, int64_t num_steps, const HalfRowSizes& sizes) {
+  return ((step + 1) & (sizes.interval - 1)) == 0 || step == num_steps - 1;
 }
 // Where the row is saved that ends the interval of a step. Pointer: Real* or const Real*.
 template <bool kAlpha, typename Logit, typename Pointer>
@@ -96,15 +105,15 @@ class WorkerScratch {
 template <typename Real>
 struct HalfRowScratch {
   LatticeRow<Real> rows[2];
-  Real* skip_exponent;  // [width + a vector]
-  EmissionScratch<Real> emissions;
+  Real* may_skip;  // [width + a vector]
+  EmissionBlock<Real> emissions;
 
   static HalfRowScratch Take(Arena& arena, const HalfRowSizes& sizes) {
     const int64_t width = sizes.width;
     HalfRowScratch scratch;
     for (LatticeRow<Real>& row : scratch.rows) row = LatticeRow<Real>::Take(arena, width);
-    scratch.skip_exponent = arena.Take<Real>(width + kLanes<Real>);
-    scratch.emissions = EmissionScratch<Real>::Take(arena, width);
+    scratch.may_skip = arena.Take<Real>(width + kLanes<Real>);
+    scratch.emissions = EmissionBlock<Real>::Take(arena, sizes.block, width);
     return scratch;
   }
 };
@@ -114,25 +123,23 @@ template <typename Logit, typename Real>
 void PrepareHalf(const Row<Logit>& row, int64_t width, const HalfRowScratch<Real>& scratch) {
   for (const LatticeRow<Real>& lattice_row : scratch.rows) lattice_row.Clear(width);
   for (int64_t u = 0; u < width + kLanes<Real>; ++u) {
-    const bool may_skip = u > 0 && u < row.label_length && row.label[u] != row.label[u - 1];
-    scratch.skip_exponent[u] = may_skip ? Real(0) : kZeroExponent<Real>;
+    scratch.may_skip[u] = u > 0 && u < row.label_length && row.label[u] != row.label[u - 1];
   }
 }
 
 // A step of alpha or beta onto frame t.
-template <bool kAlpha, typename Real, typename Emissions, typename Before, typename After>
+template <bool kAlpha, typename Real, typename Emissions, typename Visit>
 WARPCTC_INLINE void Advance(int64_t t, const LatticeRow<Real>& previous,
                             const LatticeRow<Real>& current, const Emissions& emissions,
-                            const Real* skip_exponent, ReachableRange range, const Before& before,
-                            const After& after) {
+                            const Real* may_skip, ReachableRange range, Visit&& visit) {
   const auto step = [&](auto normalize) WARPCTC_INLINE_LAMBDA {
     constexpr bool kNormalize = decltype(normalize)::value;
     if constexpr (kAlpha) {
-      AdvanceAlpha<kNormalize>(previous, current, emissions, skip_exponent, range.begin, range.end,
-                               before, after);
+      AdvanceAlpha<kNormalize>(previous, current, emissions, may_skip, range.begin, range.end,
+                               visit);
     } else {
-      AdvanceBeta<kNormalize>(previous, current, emissions, skip_exponent, range.begin, range.end,
-                              before, after);
+      AdvanceBeta<kNormalize>(previous, current, emissions, may_skip, range.begin, range.end,
+                              visit);
     }
   };
   if (t % kNormalizePeriod == kNormalizePeriod - 1) {

@@ -17,16 +17,26 @@
 //   pre_beta(t, label u) = beta(t+1, label u) + beta(t+1, blank u+1)
 //                          + [l(u+1) ≠ l(u)] · beta(t+1, label u+1)
 //
+// The blank's sum is part of the label's where labels may follow one another directly:
+//
+//   pre_alpha(t, label u) = alpha(t-1, label u) + [l(u) ≠ l(u-1) ? pre_alpha(t, blank u)
+//                                                                : alpha(t-1, blank u)]
+//   pre_beta(t, label u) = beta(t+1, label u) + [l(u+1) ≠ l(u) ? pre_beta(t, blank u+1)
+//                                                              : beta(t+1, blank u+1)]
+//
 // They start from a virtual row before the first frame, where blank 0 is one, and one after the
 // last, where blank U is one. The weight of all paths through s at t is pre_alpha · beta =
 // alpha · pre_beta: no division by q, so emissions of zero are no special case.
 //
-// A step has no exp, no log and no branch.
+// A step has no exp, no log and no branch. What it reads of u ± 1 it shifts in from the vector
+// next to it: to load across two vectors that the step before has just stored would wait until both
+// stores are done.
 
 #ifndef TF_WARPCTC_CC_KERNELS_RECURSION_SIMD_H_
 #define TF_WARPCTC_CC_KERNELS_RECURSION_SIMD_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cc/kernels/arena.h"
 #include "cc/kernels/lattice.h"
@@ -57,24 +67,36 @@ WARPCTC_INLINE ScaledVec<Real> operator+(ScaledVec<Real> x, ScaledVec<Real> y) {
   const Vec<Real> top = Max(x.exponent, y.exponent);
   return {Align(x.mantissa, x.exponent - top) + Align(y.mantissa, y.exponent - top), top};
 }
+// greater > 0 ? x : y in every lane.
 template <typename Real>
-WARPCTC_INLINE ScaledVec<Real> Sum(ScaledVec<Real> x, ScaledVec<Real> y, ScaledVec<Real> z) {
-  const Vec<Real> top = Max(Max(x.exponent, y.exponent), z.exponent);
-  return {Align(x.mantissa, x.exponent - top) + Align(y.mantissa, y.exponent - top) +
-              Align(z.mantissa, z.exponent - top),
-          top};
+WARPCTC_INLINE ScaledVec<Real> SelectPositive(Vec<Real> greater, ScaledVec<Real> x,
+                                              ScaledVec<Real> y) {
+  const Vec<Real> zero = Vec<Real>::Broadcast(0);
+  return {SelectGreater(greater, zero, x.mantissa, y.mantissa),
+          SelectGreater(greater, zero, x.exponent, y.exponent)};
+}
+template <typename Real>
+WARPCTC_INLINE ScaledVec<Real> ShiftUp(ScaledVec<Real> before, ScaledVec<Real> x) {
+  return {ShiftUp(before.mantissa, x.mantissa), ShiftUp(before.exponent, x.exponent)};
+}
+template <typename Real>
+WARPCTC_INLINE ScaledVec<Real> ShiftDown(ScaledVec<Real> x, ScaledVec<Real> after) {
+  return {ShiftDown(x.mantissa, after.mantissa), ShiftDown(x.exponent, after.exponent)};
 }
 
-// A step multiplies mantissas by at most 3 · 1.42 and at least 0.70. They may run free for that
-// many steps, well within the range of the type and without loss of precision, before they are
-// brought back to [1, 2).
+// A step multiplies mantissas by at most 3 · 1.42 and at least 0.70, and adds no less than
+// kZeroExponent to exponents. They may run free for that many steps, well within the range of the
+// type and without loss of precision, before mantissas are brought back to [1, 2), and exponents to
+// that of zero.
 constexpr int64_t kNormalizePeriod = 8;
 
 template <bool kNormalize, typename Real>
 WARPCTC_INLINE ScaledVec<Real> Multiply(ScaledVec<Real> x, ScaledVec<Real> y) {
-  ScaledVec<Real> product{x.mantissa * y.mantissa,
-                          Max(x.exponent + y.exponent, Vec<Real>::Broadcast(kZeroExponent<Real>))};
-  if (kNormalize) product.mantissa = Normalize(product.mantissa, &product.exponent);
+  ScaledVec<Real> product{x.mantissa * y.mantissa, x.exponent + y.exponent};
+  if (kNormalize) {
+    product.exponent = Max(product.exponent, Vec<Real>::Broadcast(kZeroExponent<Real>));
+    product.mantissa = Normalize(product.mantissa, &product.exponent);
+  }
   return product;
 }
 
@@ -135,68 +157,78 @@ struct SavedRow {
         label_mantissa(row + 2 * width),
         label_exponent(row + 3 * width) {}
 
-  template <typename Real>
-  SavedRow(const LatticeRow<Real>& row)  // NOLINT: a working row is as good as a saved one
+  template <typename T>
+  SavedRow(const LatticeRow<T>& row)  // NOLINT: a working row is as good as a saved one
       : blank_mantissa(row.blank_mantissa),
         blank_exponent(row.blank_exponent),
         label_mantissa(row.label_mantissa),
         label_exponent(row.label_exponent) {}
+
+  using Real = std::remove_cv_t<std::remove_pointer_t<Pointer>>;
+  WARPCTC_INLINE ScaledVec<Real> Blank(int64_t u) const {
+    return ScaledVec<Real>::Load(blank_mantissa + u, blank_exponent + u);
+  }
+  WARPCTC_INLINE ScaledVec<Real> Label(int64_t u) const {
+    return ScaledVec<Real>::Load(label_mantissa + u, label_exponent + u);
+  }
 };
 
-// What the visitors of a step are called with, for every vector of states: before the emissions are
-// multiplied in and after.
+// What the visitor of a step is called with, for every vector of states: the sums of the incoming
+// paths, before the emissions are multiplied in.
 struct VisitNothing {
   template <typename Real>
   WARPCTC_INLINE void operator()(int64_t, ScaledVec<Real>, ScaledVec<Real>) const {}
 };
 
-// previous, current: different rows. emissions.Label(u): a vector of q(t, label u), zero past the
-// row's own labels; emissions.Blank(): q(t, blank). skip_exponent: [width + 1], 0 where l(u) ≠
-// l(u-1), else kZeroExponent, which makes a zero of the term it is added to. begin, end: multiples
-// of the vector; states outside are left as they are.
-template <bool kNormalize, typename Real, typename Emissions, typename Before, typename After>
+// A step of alpha from `previous` to `current`, which may be the same row. emissions.Label(u): a
+// vector of q(t, label u), zero past the row's own labels; emissions.Blank(): q(t, blank).
+// may_skip: [width + a vector], 1 where l(u) ≠ l(u-1), else 0. begin, end: multiples of the vector;
+// states outside are left as they are.
+template <bool kNormalize, typename Real, typename Emissions, typename Visit>
 WARPCTC_INLINE void AdvanceAlpha(const LatticeRow<Real>& previous, const LatticeRow<Real>& current,
-                                 const Emissions& emissions, const Real* skip_exponent,
-                                 int64_t begin, int64_t end, const Before& before,
-                                 const After& after) {
+                                 const Emissions& emissions, const Real* may_skip, int64_t begin,
+                                 int64_t end, Visit&& visit) {
   const ScaledVec<Real> blank_emission = ScaledVec<Real>::Broadcast(emissions.Blank());
+  ScaledVec<Real> labels_before = previous.Label(begin - kLanes<Real>);
   for (int64_t u = begin; u < end; u += kLanes<Real>) {
     const ScaledVec<Real> from_blank = previous.Blank(u);
     const ScaledVec<Real> from_label = previous.Label(u);
-    ScaledVec<Real> from_last_label = previous.Label(u - 1);
-    const ScaledVec<Real> pre_blank = from_blank + from_last_label;
-    from_last_label.exponent = from_last_label.exponent + Vec<Real>::Load(skip_exponent + u);
-    const ScaledVec<Real> pre_label = Sum(from_label, from_blank, from_last_label);
-    before(u, pre_blank, pre_label);
+    const ScaledVec<Real> pre_blank = from_blank + ShiftUp(labels_before, from_label);
+    const ScaledVec<Real> pre_label =
+        from_label + SelectPositive(Vec<Real>::Load(may_skip + u), pre_blank, from_blank);
+    labels_before = from_label;
+    visit(u, pre_blank, pre_label);
     const ScaledVec<Real> label_emission = emissions.Label(u);
     const ScaledVec<Real> blank = Multiply<kNormalize>(pre_blank, blank_emission);
     const ScaledVec<Real> label = Multiply<kNormalize>(pre_label, label_emission);
     blank.Store(current.blank_mantissa + u, current.blank_exponent + u);
     label.Store(current.label_mantissa + u, current.label_exponent + u);
-    after(u, blank, label);
   }
 }
 
-// Likewise. skip_exponent is the same array as alpha's: beta reads it at u + 1.
-template <bool kNormalize, typename Real, typename Emissions, typename Before, typename After>
+// Likewise of beta.
+template <bool kNormalize, typename Real, typename Emissions, typename Visit>
 WARPCTC_INLINE void AdvanceBeta(const LatticeRow<Real>& next, const LatticeRow<Real>& current,
-                                const Emissions& emissions, const Real* skip_exponent,
-                                int64_t begin, int64_t end, const Before& before,
-                                const After& after) {
+                                const Emissions& emissions, const Real* may_skip, int64_t begin,
+                                int64_t end, Visit&& visit) {
   const ScaledVec<Real> blank_emission = ScaledVec<Real>::Broadcast(emissions.Blank());
-  for (int64_t u = begin; u < end; u += kLanes<Real>) {
+  // What paths that leave label u - 1 may go on with at u.
+  const auto onward = [&](int64_t u, ScaledVec<Real> pre_blank) WARPCTC_INLINE_LAMBDA {
+    return SelectPositive(Vec<Real>::Load(may_skip + u), pre_blank, next.Blank(u));
+  };
+  ScaledVec<Real> onward_after = onward(end, next.Blank(end) + next.Label(end));
+  for (int64_t u = end - kLanes<Real>; u >= begin; u -= kLanes<Real>) {
     const ScaledVec<Real> to_label = next.Label(u);
-    ScaledVec<Real> to_next_label = next.Label(u + 1);
-    to_next_label.exponent = to_next_label.exponent + Vec<Real>::Load(skip_exponent + u + 1);
     const ScaledVec<Real> pre_blank = next.Blank(u) + to_label;
-    const ScaledVec<Real> pre_label = Sum(to_label, next.Blank(u + 1), to_next_label);
-    before(u, pre_blank, pre_label);
+    const ScaledVec<Real> onward_here = onward(u, pre_blank);
+    const ScaledVec<Real> pre_label = to_label + ShiftDown(onward_here, onward_after);
+    onward_after = onward_here;
+    visit(u, pre_blank, pre_label);
     const ScaledVec<Real> label_emission = emissions.Label(u);
     const ScaledVec<Real> blank = Multiply<kNormalize>(pre_blank, blank_emission);
     const ScaledVec<Real> label = Multiply<kNormalize>(pre_label, label_emission);
     blank.Store(current.blank_mantissa + u, current.blank_exponent + u);
     label.Store(current.label_mantissa + u, current.label_exponent + u);
-    after(u, blank, label);
   }
 }
 

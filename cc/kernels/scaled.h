@@ -35,10 +35,11 @@
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
 
-// The exponent of zero, and the lowest there is: the sum of two must be finite. A loss beyond its
-// logarithm, about 1e38 for float, counts as infinite.
+// The exponent of zero. Low enough that no sum of logits comes near, and no lower than that a few
+// dozen of them add up to a finite number. A loss beyond its logarithm, 7e36 for float, counts as
+// infinite.
 template <typename Real>
-constexpr Real kZeroExponent = Real(-1.6e38);
+constexpr Real kZeroExponent = Real(-1e37);
 template <>
 constexpr double kZeroExponent<double> = -1e300;
 

@@ -115,22 +115,28 @@ WARPCTC_INLINE Vec<Real> SelectEqual(Vec<Real> a, Vec<Real> b, Vec<Real> x, Vec<
   return r;
 }
 
-// seen, with NaN in the lanes where x is NaN.
+// Lane i gets lane i - 1 of v, the first the last lane of `before`.
 template <typename Real>
-WARPCTC_INLINE Vec<Real> KeepNan(Vec<Real> x, Vec<Real> seen) {
-  WARPCTC_PARTWISE(r, x.part[i] == x.part[i] ? seen.part[i] : x.part[i]);
+WARPCTC_INLINE Vec<Real> ShiftUp(Vec<Real> before, Vec<Real> v) {
+  WARPCTC_PARTWISE(r, NativeShiftUp(i == 0 ? before.part[kParts - 1] : v.part[i - 1], v.part[i]));
+  return r;
+}
+// Lane i gets lane i + 1 of v, the last the first lane of `after`.
+template <typename Real>
+WARPCTC_INLINE Vec<Real> ShiftDown(Vec<Real> v, Vec<Real> after) {
+  WARPCTC_PARTWISE(r, NativeShiftDown(v.part[i], i == kParts - 1 ? after.part[0] : v.part[i + 1]));
   return r;
 }
 
 // The nearest integer, ties to even; x itself where it is too large to have a fraction, infinite or
 // NaN.
-WARPCTC_INLINE Vec<double> RoundToInteger(Vec<double> x) {
-  Vec<double> r;
-  for (int i = 0; i < kParts; ++i) r.part[i] = NativeRound(x.part[i]);
+template <typename Real>
+WARPCTC_INLINE Vec<Real> RoundToInteger(Vec<Real> x) {
+  WARPCTC_PARTWISE(r, NativeRound(x.part[i]));
   return r;
 }
 
-// m · 2^d for integral d ≤ 0, and 0 where 2^d is not a normal number. Exact.
+// m · 2^d for integral d ≤ bias, and 0 where 2^d is not a normal number. Exact.
 template <typename Real>
 WARPCTC_INLINE Vec<Real> ScaleDown(Vec<Real> m, Vec<Real> d) {
   using Bits = FloatBits<Real>;

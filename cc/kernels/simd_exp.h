@@ -79,38 +79,113 @@ WARPCTC_INLINE Vec<Real> ExpOfNonPositive(Vec<Real> x) {
   return power;
 }
 
-// exponent + fraction = (x - max)·log2(e), in double: in float the product would carry an error of
-// |x - max|·2^-24, which is visible once logits are large.
-WARPCTC_INLINE void SplitLog2(Vec<double> x, double max, Vec<double>* exponent,
-                              Vec<double>* fraction) {
-  const Vec<double> z = (x - Vec<double>::Broadcast(max)) * Vec<double>::Broadcast(kLog2E);
-  *exponent = RoundToInteger(z);
-  *fraction = z - *exponent;
+// 2^(whole + fraction) as mantissa · 2^exponent: full relative precision however small it is. A
+// whole of -inf gives zero.
+template <typename Real>
+WARPCTC_INLINE void ScaledExp2(Vec<Real> whole, Vec<Real> fraction, Vec<Real>* mantissa,
+                               Vec<Real>* exponent) {
+  const Vec<Real> zero_exponent = Vec<Real>::Broadcast(kZeroExponent<Real>);
+  *mantissa =
+      SelectGreater(zero_exponent, whole, Vec<Real>::Broadcast(0), Exp2OfFraction(fraction));
+  *exponent = Max(zero_exponent, whole);
 }
 
-// e^(x - max) as mantissa · 2^exponent: full relative precision however small it is. An x of -inf
-// gives zero, NaN gives NaN.
-WARPCTC_INLINE void ScaledExp(Vec<float> x, double max, Vec<float>* mantissa,
-                              Vec<float>* exponent) {
-  Vec<double> low, high, low_exponent, high_exponent, low_fraction, high_fraction;
-  Widen(x, &low, &high);
-  SplitLog2(low, max, &low_exponent, &low_fraction);
-  SplitLog2(high, max, &high_exponent, &high_fraction);
-  const Vec<float> zero_exponent = Vec<float>::Broadcast(kZeroExponent<float>);
-  const Vec<float> wide_exponent = Narrow(low_exponent, high_exponent);
-  const Vec<float> power = Exp2OfFraction(Narrow(low_fraction, high_fraction));
-  *mantissa = SelectGreater(zero_exponent, wide_exponent, Vec<float>::Broadcast(0), power);
-  *exponent = Max(zero_exponent, wide_exponent);
-}
-WARPCTC_INLINE void ScaledExp(Vec<double> x, double max, Vec<double>* mantissa,
-                              Vec<double>* exponent) {
-  Vec<double> wide_exponent, fraction;
-  SplitLog2(x, max, &wide_exponent, &fraction);
-  const Vec<double> zero_exponent = Vec<double>::Broadcast(kZeroExponent<double>);
-  *mantissa = SelectGreater(zero_exponent, wide_exponent, Vec<double>::Broadcast(0),
-                            Exp2OfFraction(fraction));
-  *exponent = Max(zero_exponent, wide_exponent);
-}
+// e^(x - max) as mantissa · 2^exponent, for many x. An x of -inf gives zero, NaN gives NaN, max
+// itself exactly 1.
+template <typename Real>
+class ScaledExp;
+
+template <>
+class ScaledExp<double> {
+ public:
+  explicit WARPCTC_INLINE ScaledExp(double max) : max_(max) {}
+
+  WARPCTC_INLINE void Raise(Vec<double> x, Vec<double>* mantissa, Vec<double>* exponent) const {
+    Vec<double> whole, fraction;
+    Split(x, &whole, &fraction);
+    ScaledExp2(whole, fraction, mantissa, exponent);
+  }
+
+  // whole + fraction = (x - max) · log2(e).
+  WARPCTC_INLINE void Split(Vec<double> x, Vec<double>* whole, Vec<double>* fraction) const {
+    const Vec<double> z = (x - Vec<double>::Broadcast(max_)) * Vec<double>::Broadcast(kLog2E);
+    *whole = RoundToInteger(z);
+    *fraction = z - *whole;
+  }
+
+ private:
+  double max_;
+};
+
+// In float, the difference x - max and its product with log2(e) would each carry an error of
+// |x - max| · 2^-24, visible once logits are large. With fused multiply-add they can be had
+// exactly:
+//
+//   x · log2(e) - max · log2(e) = n + (x · log2(e) - n - m) - (max · log2(e) - m)
+//
+// with integers n and m, of which m is near max · log2(e) and n near the result. For the largest
+// logits, and on processors without the instruction, the same in double, at twice the time.
+template <>
+class ScaledExp<float> {
+ public:
+  explicit WARPCTC_INLINE ScaledExp(float max)
+      : in_double_(static_cast<double>(max)), fused_(kHasFusedMultiplyAdd && IsModerate(max)) {
+    const Vec<float> maxes = Vec<float>::Broadcast(max);
+    log2_max_ = maxes * Vec<float>::Broadcast(kHigh);
+    whole_max_ = RoundToInteger(log2_max_);
+    fraction_max_ = Remainder(maxes, whole_max_);
+  }
+
+  WARPCTC_INLINE void Raise(Vec<float> x, Vec<float>* mantissa, Vec<float>* exponent) const {
+    Vec<float> whole, fraction;
+    if (fused_) {
+      SplitFused(x, &whole, &fraction);
+    } else {
+      SplitInDouble(x, &whole, &fraction);
+    }
+    ScaledExp2(whole, fraction, mantissa, exponent);
+  }
+
+ private:
+  static constexpr float kHigh = static_cast<float>(kLog2E);
+  static constexpr float kLow = static_cast<float>(kLog2E - kHigh);
+
+  // Integers up to 2^24 are exact, products with log2(e) included.
+  static WARPCTC_INLINE bool IsModerate(float max) { return max < 4194304 && max > -4194304; }
+
+  // x · log2(e) - whole, for a whole near the product.
+  static WARPCTC_INLINE Vec<float> Remainder(Vec<float> x, Vec<float> whole) {
+    return MultiplyAdd(x, Vec<float>::Broadcast(kLow),
+                       MultiplyAdd(x, Vec<float>::Broadcast(kHigh), -whole));
+  }
+
+  WARPCTC_INLINE void SplitFused(Vec<float> x, Vec<float>* whole, Vec<float>* fraction) const {
+    // -inf minus -inf would be NaN. The logarithm of this one is below the exponent of zero too.
+    x = Max(Vec<float>::Broadcast(-2e37f), x);
+    const Vec<float> first =
+        RoundToInteger(MultiplyAdd(x, Vec<float>::Broadcast(kHigh), -log2_max_));
+    const Vec<float> rest = Remainder(x, first + whole_max_) - fraction_max_;
+    // Far from max, `first` can be one off.
+    const Vec<float> second = RoundToInteger(rest);
+    *whole = first + second;
+    *fraction = rest - second;
+  }
+
+  WARPCTC_INLINE void SplitInDouble(Vec<float> x, Vec<float>* whole, Vec<float>* fraction) const {
+    Vec<double> low, high, low_whole, high_whole, low_fraction, high_fraction;
+    Widen(x, &low, &high);
+    in_double_.Split(low, &low_whole, &low_fraction);
+    in_double_.Split(high, &high_whole, &high_fraction);
+    *whole = Narrow(low_whole, high_whole);
+    *fraction = Narrow(low_fraction, high_fraction);
+  }
+
+  ScaledExp<double> in_double_;
+  bool fused_;
+  Vec<float> log2_max_;
+  Vec<float> whole_max_;
+  Vec<float> fraction_max_;
+};
 
 }  // namespace WARPCTC_SIMD_NAMESPACE
 }  // namespace warpctc

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "cc/kernels/scaled.h"
 #include "cc/kernels/simd_level.h"
 
 #if defined(__x86_64__)
@@ -80,7 +81,13 @@ WARPCTC_INLINE NativeDoubles NativeMax(NativeDoubles a, NativeDoubles b) {
 #endif
 }
 
-// a · b + c, rounded once; twice where the processor has no such instruction (x86-64 before AVX2).
+#if defined(__AVX2__) || defined(__aarch64__)
+constexpr bool kHasFusedMultiplyAdd = true;
+#else
+constexpr bool kHasFusedMultiplyAdd = false;
+#endif
+
+// a · b + c, rounded once; twice where the processor has no such instruction.
 WARPCTC_INLINE NativeFloats NativeMultiplyAdd(NativeFloats a, NativeFloats b, NativeFloats c) {
 #if defined(__AVX512F__)
   return (NativeFloats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -104,6 +111,54 @@ WARPCTC_INLINE NativeDoubles NativeMultiplyAdd(NativeDoubles a, NativeDoubles b,
 #endif
 }
 
+// The lanes of v moved up by one, the first filled with the last of `before`.
+WARPCTC_INLINE NativeFloats NativeShiftUp(NativeFloats before, NativeFloats v) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_maskz_alignr_epi32(0xffff, (__m512i)v, (__m512i)before, 15);
+#elif defined(__AVX2__)
+  const __m256i middle = _mm256_permute2x128_si256((__m256i)before, (__m256i)v, 0x21);
+  return (NativeFloats)_mm256_alignr_epi8((__m256i)v, middle, 12);
+#elif defined(__clang__)
+  return __builtin_shufflevector(before, v, 3, 4, 5, 6);
+#else
+  return __builtin_shuffle(before, v, NativeVector<float>::mask{3, 4, 5, 6});
+#endif
+}
+WARPCTC_INLINE NativeDoubles NativeShiftUp(NativeDoubles before, NativeDoubles v) {
+#if defined(__AVX512F__)
+  return (NativeDoubles)_mm512_maskz_alignr_epi64(0xff, (__m512i)v, (__m512i)before, 7);
+#elif defined(__AVX2__)
+  const __m256i middle = _mm256_permute2x128_si256((__m256i)before, (__m256i)v, 0x21);
+  return (NativeDoubles)_mm256_alignr_epi8((__m256i)v, middle, 8);
+#else
+  return NativeDoubles{before[1], v[0]};
+#endif
+}
+
+// The lanes of v moved down by one, the last filled with the first of `after`.
+WARPCTC_INLINE NativeFloats NativeShiftDown(NativeFloats v, NativeFloats after) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_maskz_alignr_epi32(0xffff, (__m512i)after, (__m512i)v, 1);
+#elif defined(__AVX2__)
+  const __m256i middle = _mm256_permute2x128_si256((__m256i)v, (__m256i)after, 0x21);
+  return (NativeFloats)_mm256_alignr_epi8(middle, (__m256i)v, 4);
+#elif defined(__clang__)
+  return __builtin_shufflevector(v, after, 1, 2, 3, 4);
+#else
+  return __builtin_shuffle(v, after, NativeVector<float>::mask{1, 2, 3, 4});
+#endif
+}
+WARPCTC_INLINE NativeDoubles NativeShiftDown(NativeDoubles v, NativeDoubles after) {
+#if defined(__AVX512F__)
+  return (NativeDoubles)_mm512_maskz_alignr_epi64(0xff, (__m512i)after, (__m512i)v, 1);
+#elif defined(__AVX2__)
+  const __m256i middle = _mm256_permute2x128_si256((__m256i)v, (__m256i)after, 0x21);
+  return (NativeDoubles)_mm256_alignr_epi8(middle, (__m256i)v, 8);
+#else
+  return NativeDoubles{v[1], after[0]};
+#endif
+}
+
 #if defined(__AVX512F__)
 // m · 2^d, d integral.
 WARPCTC_INLINE NativeFloats NativeScale(NativeFloats m, NativeFloats d) {
@@ -115,17 +170,30 @@ WARPCTC_INLINE NativeDoubles NativeScale(NativeDoubles m, NativeDoubles d) {
 #endif
 
 // The nearest integer, ties to even; a number too large to have a fraction, infinity and NaN stay.
+template <typename Real, typename Native>
+WARPCTC_INLINE Native PortableRound(Native x) {
+  constexpr Real kRounder = FloatBits<Real>::kRounder;
+  constexpr Real kNoFraction = kRounder / 4;
+  const Native rounded = (x + kRounder) - kRounder;
+  const auto small = (x < kNoFraction) & (x > -kNoFraction);
+  return small ? rounded : x;
+}
+WARPCTC_INLINE NativeFloats NativeRound(NativeFloats x) {
+#if defined(__AVX512F__)
+  return (NativeFloats)_mm512_maskz_roundscale_ps(0xffff, (__m512)x, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__AVX2__)
+  return (NativeFloats)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  return PortableRound<float>(x);
+#endif
+}
 WARPCTC_INLINE NativeDoubles NativeRound(NativeDoubles x) {
 #if defined(__AVX512F__)
   return (NativeDoubles)_mm512_maskz_roundscale_pd(0xff, (__m512d)x, _MM_FROUND_TO_NEAREST_INT);
 #elif defined(__AVX2__)
   return (NativeDoubles)_mm256_round_pd((__m256d)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 #else
-  constexpr double kRounder = 6755399441055744.0;  // 1.5·2^52: adding it leaves an integer
-  constexpr double kNoFraction = kRounder / 4;
-  const NativeDoubles rounded = (x + kRounder) - kRounder;
-  const auto small = (x < kNoFraction) & (x > -kNoFraction);
-  return small ? rounded : x;
+  return PortableRound<double>(x);
 #endif
 }
 

@@ -31,16 +31,20 @@ struct IndexVec {
 
 // kVectors vectors of numbers. Find looks up every lane of an index in [0, kVectors · lanes).
 //
-// AVX-512 holds the table in registers and permutes two of them at a time; elsewhere it lies in
+// AVX-512 takes the table into registers and permutes two of them at a time; elsewhere it stays in
 // memory, where AVX2 gathers and others load lane by lane.
 template <typename Real, int kVectors>
 class Table {
  public:
-  WARPCTC_INLINE void Set(int i, Vec<Real> values) { values_[i] = values; }
-  WARPCTC_INLINE Vec<Real> Get(int i) const { return values_[i]; }
-  WARPCTC_INLINE Real At(int64_t index) const {
-    return reinterpret_cast<const Real*>(values_)[index];
+  // values: [kVectors · lanes], there for as long as the table.
+  explicit WARPCTC_INLINE Table(const Real* values) {
+#if defined(__AVX512F__)
+    for (int i = 0; i < kVectors; ++i) values_[i] = Vec<Real>::Load(values + i * kLanes<Real>);
+#else
+    values_ = values;
+#endif
   }
+
   WARPCTC_INLINE Vec<Real> Find(IndexVec<Real> index) const {
     Vec<Real> found;
 #if defined(__AVX512F__)
@@ -50,8 +54,7 @@ class Table {
       found.part[0] = index.part[0] < i * kLanes<Real> ? found.part[0] : next;
     }
 #else
-    const Real* table = reinterpret_cast<const Real*>(values_);
-    for (int i = 0; i < kParts; ++i) found.part[i] = NativeGather(table, index.part[i]);
+    for (int i = 0; i < kParts; ++i) found.part[i] = NativeGather(values_, index.part[i]);
 #endif
     return found;
   }
@@ -68,9 +71,11 @@ class Table {
     return (NativeDoubles)_mm512_permutex2var_pd((__m512d)a.part[0], (__m512i)index,
                                                  (__m512d)b.part[0]);
   }
-#endif
 
   Vec<Real> values_[kVectors];
+#else
+  const Real* values_;
+#endif
 };
 
 }  // namespace WARPCTC_SIMD_NAMESPACE

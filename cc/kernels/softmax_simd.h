@@ -42,33 +42,50 @@ WARPCTC_INLINE void ForEachBlock(const Logit* frame, int64_t num_classes, const 
   if (v < num_classes) visit(v, frame + v, num_classes - v);
 }
 
-// Σ e^(logit - max) of a few vectors of classes.
+// Σ e^(logit - max) of a few vectors of classes, max being the largest of their logits.
 //
-// The largest logits, whose term is 1, are counted apart: added to it, each small term of a
-// confident frame would be rounded at 2^-24, and the loss of a confident row is what these terms
-// say.
+// Beside the largest logits, whose power is 1, the small powers of a confident frame would lose
+// their digits, and the loss of a confident row is what they say. So float powers are added up in
+// double, and double ones apart from the ones.
 template <typename Real>
-class PowerSum {
+class PowerSum;
+
+template <>
+class PowerSum<float> {
  public:
-  explicit WARPCTC_INLINE PowerSum(Real max) : max_(Vec<Real>::Broadcast(max)) {
-    ones_ = others_ = Vec<Real>::Broadcast(0);
-  }
+  explicit WARPCTC_INLINE PowerSum(float) : low_(Vec<double>::Broadcast(0)), high_(low_) {}
 
   // power: e^(logit - max).
-  WARPCTC_INLINE void Add(Vec<Real> logit, Vec<Real> power) {
-    const Vec<Real> zero = Vec<Real>::Broadcast(0);
-    ones_ = ones_ + SelectEqual(logit, max_, Vec<Real>::Broadcast(1), zero);
-    others_ = others_ + SelectEqual(logit, max_, zero, power);
+  WARPCTC_INLINE void Add(Vec<float>, Vec<float> power) {
+    Vec<double> low, high;
+    Widen(power, &low, &high);
+    low_ = low_ + low;
+    high_ = high_ + high;
   }
-
-  WARPCTC_INLINE double Total() const {
-    return static_cast<double>(HorizontalSum(ones_)) + HorizontalSum(others_);
-  }
+  WARPCTC_INLINE double Total() const { return HorizontalSum(low_ + high_); }
 
  private:
-  Vec<Real> max_;
-  Vec<Real> ones_;
-  Vec<Real> others_;
+  Vec<double> low_;
+  Vec<double> high_;
+};
+
+template <>
+class PowerSum<double> {
+ public:
+  explicit WARPCTC_INLINE PowerSum(double max)
+      : max_(Vec<double>::Broadcast(max)), ones_(Vec<double>::Broadcast(0)), others_(ones_) {}
+
+  WARPCTC_INLINE void Add(Vec<double> logit, Vec<double> power) {
+    const Vec<double> zero = Vec<double>::Broadcast(0);
+    ones_ = ones_ + SelectEqual(logit, max_, Vec<double>::Broadcast(1), zero);
+    others_ = others_ + SelectEqual(logit, max_, zero, power);
+  }
+  WARPCTC_INLINE double Total() const { return HorizontalSum(ones_) + HorizontalSum(others_); }
+
+ private:
+  Vec<double> max_;
+  Vec<double> ones_;
+  Vec<double> others_;
 };
 
 // The largest logit of a block, NaN left out.
@@ -96,28 +113,28 @@ WARPCTC_INLINE void NormalizeFrame(const Logit* frame, int64_t num_classes, Real
   using Real = RealOf<Logit>;
   Real top = -std::numeric_limits<Real>::infinity();
   double total = 0;
-  ForEachBlock(frame, num_classes, [&](int64_t, const Logit* block, auto count)
-                                       WARPCTC_INLINE_LAMBDA {
-    const Real block_max = BlockMax(block, count);
-    if (block_max >= top && block_max > -std::numeric_limits<Real>::infinity()) {
-      total *= std::exp(static_cast<double>(top) - static_cast<double>(block_max));
-      top = block_max;
-      PowerSum<Real> powers(top);
-      ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
-        powers.Add(x, ExpOfNonPositive(x - Vec<Real>::Broadcast(top)));
+  ForEachBlock(
+      frame, num_classes, [&](int64_t, const Logit* block, auto count) WARPCTC_INLINE_LAMBDA {
+        const Real block_max = BlockMax(block, count);
+        if (block_max >= top && block_max > -std::numeric_limits<Real>::infinity()) {
+          total *= std::exp(static_cast<double>(top) - static_cast<double>(block_max));
+          top = block_max;
+          PowerSum<Real> powers(top);
+          ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+            powers.Add(x, ExpOfNonPositive(x - Vec<Real>::Broadcast(top)));
+          });
+          total += powers.Total();
+          return;
+        }
+        // No term here is as large as 1: float will do. While all were -inf, e^x serves.
+        const bool none = top == -std::numeric_limits<Real>::infinity();
+        const Vec<Real> reference = Vec<Real>::Broadcast(none ? Real(0) : top);
+        Vec<Real> powers = Vec<Real>::Broadcast(0);
+        ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+          powers = powers + ExpOfNonPositive(x - reference);
+        });
+        total += HorizontalSum(powers);
       });
-      total += powers.Total();
-      return;
-    }
-    // Nothing here is as large: no term needs counting apart. While all were -inf, e^x serves.
-    const bool none = top == -std::numeric_limits<Real>::infinity();
-    const Vec<Real> reference = Vec<Real>::Broadcast(none ? Real(0) : top);
-    Vec<Real> powers = Vec<Real>::Broadcast(0);
-    ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
-      powers = powers + ExpOfNonPositive(x - reference);
-    });
-    total += HorizontalSum(powers);
-  });
   *max = top;
   *sum = top - top == 0 ? total : std::numeric_limits<double>::quiet_NaN();
 }
