@@ -34,50 +34,41 @@ class CheckpointedHalf {
 
  public:
   // may_skip: prepared for the row.
-  CheckpointedHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
-                   const CtcLossResiduals<const Real>& residuals, const Real* may_skip,
-                   const CheckpointScratch<Real>& scratch)
+  CheckpointedHalf(const Row<Logit>& row, const HalfRowSizes& sizes, const Real* lattice,
+                   const Real* may_skip, const CheckpointScratch<Real>& scratch)
       : row_(row),
         sizes_(sizes),
-        lattice_(residuals.lattice),
+        lattice_(lattice),
         may_skip_(may_skip),
         scratch_(scratch),
         num_steps_(NumSteps<kAlpha>(row)) {
     if (sizes.interval == 1) return;
-    // Finite numbers everywhere: what a step reads of states that no path visits is multiplied by
-    // zero.
+    scratch.origin.Clear(sizes.width);
     for (int64_t i = 0; i < sizes.block; ++i) scratch.rows[i].Clear(sizes.width);
   }
 
-  // Makes the rows after steps [first, end) of a block ready for At. emissions: of these steps.
+  // Makes the rows after these steps ready for At. emissions: of the steps.
   template <typename Emissions>
-  void Restore(int64_t first, int64_t end, const Emissions& emissions) {
-    first_ = first;
-    for (int64_t step = first; step < end; ++step) {
+  void Restore(const StepBlock<kAlpha, Logit>& steps, const Emissions& emissions) {
+    for (int64_t i = 0; i < steps.count; ++i) {
+      const int64_t step = steps.first + i;
       if (IsSaved(step, num_steps_, sizes_)) continue;
-      LatticeRow<Real> previous = scratch_.origin;
-      if ((step & (sizes_.interval - 1)) == 0) {
-        previous.Clear(sizes_.width);
-        RestoreRow<kAlpha>(row_, sizes_, lattice_, step - 1, previous);
-      } else {
-        previous = scratch_.rows[step - 1 - first];
-      }
-      const int64_t t = FrameOfStep<kAlpha>(row_, step);
-      const ReachableRange range = ReachableVectors<Real>(row_, t);
-      const LatticeRow<Real>& current = scratch_.rows[step - first];
-      Advance<kAlpha>(t, previous, current, emissions.At(step - first), may_skip_, range,
+      const bool from_saved = (step & (sizes_.interval - 1)) == 0;
+      const LatticeRow<Real>& previous = from_saved ? scratch_.origin : scratch_.rows[i - 1];
+      if (from_saved) RestoreRow<kAlpha>(row_, sizes_, lattice_, step - 1, previous);
+      const LatticeRow<Real>& current = scratch_.rows[i];
+      const ReachableRange range = steps.Range(i);
+      Advance<kAlpha>(steps.Frame(i), previous, current, emissions.At(i), may_skip_, range,
                       VisitNothing());
-      // The vector that the next step may reach for the first time holds another block's numbers.
-      current.ClearVector(kAlpha ? range.end : range.begin - kLanes<Real>);
+      ClearNextVector<kAlpha>(range, current);  // it holds another block's numbers
     }
   }
 
-  // The row after a step of the block.
-  WARPCTC_INLINE SavedRow<const Real*> At(int64_t step) const {
-    if (IsSaved(step, num_steps_, sizes_)) {
-      return SavedRowOfStep<kAlpha>(row_, sizes_, lattice_, step);
-    }
-    return scratch_.rows[step - first_];
+  // The row after step number i of the steps.
+  WARPCTC_INLINE SavedRow<const Real*> At(const StepBlock<kAlpha, Logit>& steps, int64_t i) const {
+    const int64_t step = steps.first + i;
+    if (!IsSaved(step, num_steps_, sizes_)) return scratch_.rows[i];
+    return SavedRowOfStep<kAlpha>(row_, sizes_, lattice_, step);
   }
 
  private:
@@ -87,7 +78,6 @@ class CheckpointedHalf {
   const Real* may_skip_;
   const CheckpointScratch<Real>& scratch_;
   int64_t num_steps_;
-  int64_t first_ = 0;  // step of the block
 };
 
 }  // namespace WARPCTC_SIMD_NAMESPACE

@@ -57,27 +57,24 @@ Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
   SetVirtualRow<kAlpha>(row, previous);
   Scaled<double> normalizer = Scaled<double>::One();
   for (int64_t first = 0; first < num_steps; first += sizes.block) {
-    const int64_t end = BlockEnd(first, num_steps, sizes);
-    for (int64_t step = first; step < end; ++step) {
-      const int64_t t = FrameOfStep<kAlpha>(row, step);
-      Real max;
-      double sum;
-      emissions.Load(step - first, row.Frame(t), ReachableVectors<Real>(row, t), &max, &sum);
-      normalizer.mantissa *= sum;
-      if (step % kNormalizePeriod == kNormalizePeriod - 1) normalizer = Normalized(normalizer);
+    const StepBlock<kAlpha, Logit> steps(row, first, sizes.block);
+    emissions.LoadAndNormalize(steps);
+    for (int64_t i = 0; i < steps.count; ++i) {
+      normalizer.mantissa *= scratch.emissions.sum[i];
+      if (i % kNormalizePeriod == kNormalizePeriod - 1) normalizer = Normalized(normalizer);
       if (residuals.normalizers != nullptr) {
-        Real* saved = residuals.normalizers + (row.first_frame + t) * 2;
-        saved[0] = max;
-        saved[1] = static_cast<Real>(sum);
+        Real* saved = residuals.normalizers + (row.first_frame + steps.Frame(i)) * 2;
+        saved[0] = scratch.emissions.max[i];
+        saved[1] = static_cast<Real>(scratch.emissions.sum[i]);
       }
     }
-    for (int64_t step = first; step < end; ++step) {
-      const int64_t t = FrameOfStep<kAlpha>(row, step);
-      const ReachableRange range = ReachableVectors<Real>(row, t);
-      Advance<kAlpha>(t, previous, current, emissions.At(step - first), scratch.may_skip, range,
-                      VisitNothing());
+    for (int64_t i = 0; i < steps.count; ++i) {
+      Advance<kAlpha>(steps.Frame(i), previous, current, emissions.At(i), scratch.may_skip,
+                      steps.Range(i), VisitNothing());
+      const int64_t step = first + i;
       if (residuals.lattice != nullptr && IsSaved(step, num_steps, sizes)) {
-        CopyOut(current, range, SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step));
+        CopyOut(current, steps.Range(i),
+                SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step));
       }
       std::swap(previous, current);
     }

@@ -23,9 +23,12 @@ template <typename Real>
 struct EmissionBlock {
   using Index = typename FloatBits<Real>::Int;
 
-  int64_t frame_size;  // numbers of a frame: for labels and blank, or for all classes of a table
+  // Numbers of a frame: for labels and blank, or for all classes of a table.
+  int64_t frame_size;
   Real* mantissas;     // [frames, frame_size]
   Real* exponents;     // the same
+  Real* max;           // [frames] largest logit
+  double* sum;         // [frames] Σ e^(logit - max); NaN for a frame whose loss is NaN
   Index* label_class;  // [width] where a label of the row lies in a frame
 
   static EmissionBlock Take(Arena& arena, int64_t frames, int64_t width) {
@@ -34,6 +37,8 @@ struct EmissionBlock {
     block.frame_size = width + kLanes<Real> > kTable ? width + kLanes<Real> : kTable;
     block.mantissas = arena.Take<Real>(frames * block.frame_size);
     block.exponents = arena.Take<Real>(frames * block.frame_size);
+    block.max = arena.Take<Real>(frames);
+    block.sum = arena.Take<double>(frames);
     block.label_class = arena.Take<Index>(width);
     return block;
   }

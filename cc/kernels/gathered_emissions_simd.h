@@ -24,28 +24,18 @@ class GatheredEmissions {
   GatheredEmissions(const Row<Logit>& row, int64_t width, const EmissionBlock<Real>& block)
       : row_(row), width_(width), block_(block) {}
 
-  // Frame i of the block, seen for the first time: also gives its normaliser.
-  WARPCTC_INLINE void Load(int64_t i, const Logit* frame, ReachableRange range, Real* max,
-                           double* sum) const {
-    NormalizeFrame(frame, row_.num_classes, max, sum);
-    Load(i, frame, range, *max);
-  }
-  WARPCTC_INLINE void Load(int64_t i, const Logit* frame, ReachableRange range, Real max) const {
-    Real* logits = block_.Mantissas(i);  // the room of what they become
-    const int64_t end = LabelEnd(row_, range);
-    for (int64_t u = range.begin; u < end; ++u) logits[u] = ToReal(frame[row_.label[u]]);
-    for (int64_t u = end; u < range.end; ++u) logits[u] = -std::numeric_limits<Real>::infinity();
-    const ScaledExp<Real> exp(max);
-    const auto raise = [&](int64_t u, Vec<Real> x) WARPCTC_INLINE_LAMBDA {
-      Vec<Real> mantissa, exponent;
-      exp.Raise(x, &mantissa, &exponent);
-      mantissa.Store(block_.Mantissas(i) + u);
-      exponent.Store(block_.Exponents(i) + u);
-    };
-    for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
-      raise(u, Vec<Real>::Load(logits + u));
+  // Of these steps' frames, seen for the first time: their normalisers too.
+  template <typename Steps>
+  WARPCTC_INLINE void LoadAndNormalize(const Steps& steps) const {
+    for (int64_t i = 0; i < steps.count; ++i) {
+      NormalizeFrame(steps.Logits(i), row_.num_classes, &block_.max[i], &block_.sum[i]);
+      LoadFrame(i, steps.Logits(i), steps.Range(i));
     }
-    raise(width_, Vec<Real>::Broadcast(ToReal(frame[row_.blank])));
+  }
+  // Of frames whose largest logits the block holds.
+  template <typename Steps>
+  WARPCTC_INLINE void Load(const Steps& steps) const {
+    for (int64_t i = 0; i < steps.count; ++i) LoadFrame(i, steps.Logits(i), steps.Range(i));
   }
 
   // What a step reads of a frame.
@@ -68,14 +58,27 @@ class GatheredEmissions {
     return {block_.Mantissas(i), block_.Exponents(i), width_};
   }
 
-  // gradient(v) = scale · softmax(v) - occupancy(v) of frame i, whose logits and largest logit
-  // these are.
-  WARPCTC_INLINE void WriteGradient(int64_t, const Logit* frame, Real max, Real sum, Real scale,
-                                    const Real* occupancy, Logit* gradient) const {
-    WriteFrameGradient(frame, row_.num_classes, max, sum, scale, occupancy, gradient);
+ private:
+  WARPCTC_INLINE void LoadFrame(int64_t i, const Logit* frame, ReachableRange range) const {
+    Real* mantissas = block_.Mantissas(i);
+    Real* exponents = block_.Exponents(i);
+    Real* logits = mantissas;  // there until they are raised
+    const int64_t end = LabelEnd(row_, range);
+    for (int64_t u = range.begin; u < end; ++u) logits[u] = ToReal(frame[row_.label[u]]);
+    for (int64_t u = end; u < range.end; ++u) logits[u] = -std::numeric_limits<Real>::infinity();
+    const ScaledExp<Real> exp(block_.max[i]);
+    const auto raise = [&](int64_t u, Vec<Real> x) WARPCTC_INLINE_LAMBDA {
+      Vec<Real> mantissa, exponent;
+      exp.Raise(x, &mantissa, &exponent);
+      mantissa.Store(mantissas + u);
+      exponent.Store(exponents + u);
+    };
+    for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
+      raise(u, Vec<Real>::Load(logits + u));
+    }
+    raise(width_, Vec<Real>::Broadcast(ToReal(frame[row_.blank])));
   }
 
- private:
   const Row<Logit>& row_;
   int64_t width_;
   const EmissionBlock<Real>& block_;

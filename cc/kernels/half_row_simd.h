@@ -16,20 +16,13 @@
 
 #include "cc/kernels/arena.h"
 #include "cc/kernels/emissions_simd.h"
+#include "cc/kernels/half_steps.h"
 #include "cc/kernels/lattice.h"
 #include "cc/kernels/recursion_simd.h"
 #include "cc/kernels/row.h"
 
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {
-
-// The whole vectors that cover the states reachable at frame t.
-template <typename Real, typename Logit>
-ReachableRange ReachableVectors(const Row<Logit>& row, int64_t t) {
-  const ReachableRange range = Reachable(t, row.num_frames, row.label_length);
-  constexpr int64_t kLane = kLanes<Real>;
-  return {range.begin / kLane * kLane, (range.end + kLane - 1) / kLane * kLane};
-}
 
 // What the scratch of a half depends on.
 struct HalfRowSizes {
@@ -45,23 +38,6 @@ HalfRowSizes SizesOf(const FrameBatch& frames, const LabelBatch& labels) {
   const int64_t interval = CheckpointInterval<Real>(labels.max_length);
   return {LatticeWidth<Real>(labels.max_length), frames.num_classes, interval,
           interval > kShortestBlock ? interval : kShortestBlock};
-}
-
-// A half's steps: alpha goes up from frame 0, beta down from the last.
-template <bool kAlpha, typename Logit>
-int64_t NumSteps(const Row<Logit>& row) {
-  const int64_t middle = MiddleFrame(row.num_frames);
-  return kAlpha ? middle : row.num_frames - middle;
-}
-// The frame of a step, and the step of a frame: each is the other's inverse.
-template <bool kAlpha, typename Logit>
-int64_t FrameOfStep(const Row<Logit>& row, int64_t step) {
-  return kAlpha ? step : row.num_frames - 1 - step;
-}
-
-// The step after the last of the block that starts with `first`.
-inline int64_t BlockEnd(int64_t first, int64_t num_steps, const HalfRowSizes& sizes) {
-  return first + sizes.block < num_steps ? first + sizes.block : num_steps;
 }
 
 // Whether the lattice row after a step of the half is saved. Intervals are powers of two.
@@ -149,6 +125,12 @@ WARPCTC_INLINE void Advance(int64_t t, const LatticeRow<Real>& previous,
   }
 }
 
+// Zero in the vector that the next step of the half may reach for the first time.
+template <bool kAlpha, typename Real>
+WARPCTC_INLINE void ClearNextVector(ReachableRange range, const LatticeRow<Real>& row) {
+  row.ClearVector(kAlpha ? range.end : range.begin - kLanes<Real>);
+}
+
 template <typename Real>
 void CopyOut(const LatticeRow<Real>& from, ReachableRange range, const SavedRow<Real*>& to) {
   for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
@@ -176,16 +158,20 @@ void SetVirtualRow(const Row<Logit>& row, const LatticeRow<Real>& to) {
   to.blank_exponent[u] = 0;
 }
 
-// The row after a saved step of the half, or the virtual row before the first, into a clear row.
+// The row after a saved step of the half, or the virtual row before the first. `to` must hold
+// finite numbers, and does afterwards: what a step reads of states that no path visits counts for
+// nothing.
 template <bool kAlpha, typename Logit, typename Real>
 void RestoreRow(const Row<Logit>& row, const HalfRowSizes& sizes, const Real* lattice, int64_t step,
                 const LatticeRow<Real>& to) {
   if (step < 0) {
+    to.Clear(sizes.width);
     SetVirtualRow<kAlpha>(row, to);
-  } else {
-    const int64_t t = FrameOfStep<kAlpha>(row, step);
-    CopyIn(SavedRowOfStep<kAlpha>(row, sizes, lattice, step), ReachableVectors<Real>(row, t), to);
+    return;
   }
+  const ReachableRange range = ReachableVectors(row, FrameOfStep<kAlpha>(row, step));
+  CopyIn(SavedRowOfStep<kAlpha>(row, sizes, lattice, step), range, to);
+  ClearNextVector<kAlpha>(range, to);
 }
 
 }  // namespace WARPCTC_SIMD_NAMESPACE

@@ -159,6 +159,47 @@ WARPCTC_INLINE NativeDoubles NativeShiftDown(NativeDoubles v, NativeDoubles afte
 #endif
 }
 
+// Four vectors of floats, or two of doubles, transposed within each 16 bytes.
+WARPCTC_INLINE void NativeTranspose(NativeFloats (&v)[4]) {
+#if defined(__AVX512F__)
+  const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps((__m512)v[0], (__m512)v[1]));
+  const __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps((__m512)v[0], (__m512)v[1]));
+  const __m512d low23 = _mm512_castps_pd(_mm512_unpacklo_ps((__m512)v[2], (__m512)v[3]));
+  const __m512d high23 = _mm512_castps_pd(_mm512_unpackhi_ps((__m512)v[2], (__m512)v[3]));
+  v[0] = (NativeFloats)_mm512_unpacklo_pd(low01, low23);
+  v[1] = (NativeFloats)_mm512_unpackhi_pd(low01, low23);
+  v[2] = (NativeFloats)_mm512_unpacklo_pd(high01, high23);
+  v[3] = (NativeFloats)_mm512_unpackhi_pd(high01, high23);
+#elif defined(__AVX2__)
+  const __m256d low01 = _mm256_castps_pd(_mm256_unpacklo_ps((__m256)v[0], (__m256)v[1]));
+  const __m256d high01 = _mm256_castps_pd(_mm256_unpackhi_ps((__m256)v[0], (__m256)v[1]));
+  const __m256d low23 = _mm256_castps_pd(_mm256_unpacklo_ps((__m256)v[2], (__m256)v[3]));
+  const __m256d high23 = _mm256_castps_pd(_mm256_unpackhi_ps((__m256)v[2], (__m256)v[3]));
+  v[0] = (NativeFloats)_mm256_unpacklo_pd(low01, low23);
+  v[1] = (NativeFloats)_mm256_unpackhi_pd(low01, low23);
+  v[2] = (NativeFloats)_mm256_unpacklo_pd(high01, high23);
+  v[3] = (NativeFloats)_mm256_unpackhi_pd(high01, high23);
+#else
+  static_assert(kNativeLanes<float> == 4);
+  const NativeFloats from[4] = {v[0], v[1], v[2], v[3]};
+  for (int i = 0; i < 4; ++i) v[i] = NativeFloats{from[0][i], from[1][i], from[2][i], from[3][i]};
+#endif
+}
+WARPCTC_INLINE void NativeTranspose(NativeDoubles (&v)[2]) {
+#if defined(__AVX512F__)
+  const __m512d low = _mm512_unpacklo_pd((__m512d)v[0], (__m512d)v[1]);
+  v[1] = (NativeDoubles)_mm512_unpackhi_pd((__m512d)v[0], (__m512d)v[1]);
+#elif defined(__AVX2__)
+  const __m256d low = _mm256_unpacklo_pd((__m256d)v[0], (__m256d)v[1]);
+  v[1] = (NativeDoubles)_mm256_unpackhi_pd((__m256d)v[0], (__m256d)v[1]);
+#else
+  static_assert(kNativeLanes<double> == 2);
+  const NativeDoubles low{v[0][0], v[1][0]};
+  v[1] = NativeDoubles{v[0][1], v[1][1]};
+#endif
+  v[0] = (NativeDoubles)low;
+}
+
 #if defined(__AVX512F__)
 // m · 2^d, d integral.
 WARPCTC_INLINE NativeFloats NativeScale(NativeFloats m, NativeFloats d) {

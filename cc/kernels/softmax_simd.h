@@ -139,33 +139,6 @@ WARPCTC_INLINE void NormalizeFrame(const Logit* frame, int64_t num_classes, Real
   *sum = top - top == 0 ? total : std::numeric_limits<double>::quiet_NaN();
 }
 
-// gradient = factor · power - occupancy, of `count` classes; power: e^(logit - max).
-template <typename Logit>
-WARPCTC_INLINE void StoreGradient(Vec<RealOf<Logit>> power, Vec<RealOf<Logit>> factor,
-                                  const RealOf<Logit>* occupancy, int count, Logit* gradient) {
-  using Real = RealOf<Logit>;
-  if (count == kLanes<Real>) {
-    StoreLogits(MultiplyAdd(power, factor, -Vec<Real>::Load(occupancy)), gradient);
-  } else {
-    const Vec<Real> some = LoadSome(occupancy, count, Real(0));
-    StoreSomeLogits(MultiplyAdd(power, factor, -some), gradient, count);
-  }
-}
-
-// gradient(v) = scale · softmax(v) - occupancy(v), one read and one write of the frame. occupancy:
-// [V], already scaled.
-template <typename Logit>
-WARPCTC_INLINE void WriteFrameGradient(const Logit* frame, int64_t num_classes, RealOf<Logit> max,
-                                       RealOf<Logit> sum, RealOf<Logit> scale,
-                                       const RealOf<Logit>* occupancy, Logit* gradient) {
-  using Real = RealOf<Logit>;
-  const Vec<Real> max_vector = Vec<Real>::Broadcast(max);
-  const Vec<Real> factor = Vec<Real>::Broadcast(scale / sum);
-  ForEachVector(frame, num_classes, [&](int64_t v, Vec<Real> x, int count) WARPCTC_INLINE_LAMBDA {
-    StoreGradient(ExpOfNonPositive(x - max_vector), factor, occupancy + v, count, gradient + v);
-  });
-}
-
 }  // namespace WARPCTC_SIMD_NAMESPACE
 }  // namespace warpctc
 

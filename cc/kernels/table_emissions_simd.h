@@ -35,24 +35,44 @@ class TableEmissions {
     }
   }
 
-  // Frame i of the block, seen for the first time: also gives its normaliser.
-  WARPCTC_INLINE void Load(int64_t i, const Logit* frame, ReachableRange, Real* max,
-                           double* sum) const {
-    Vec<Real> logits[kVectors];
-    LoadFrame(frame, logits);
-    Vec<Real> largest = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-    for (const Vec<Real>& x : logits) largest = Max(x, largest);
-    *max = HorizontalMax(largest);
-    Raise(i, logits, *max);
-    PowerSum<Real> powers(*max);
-    for (int k = 0; k < kVectors; ++k) powers.Add(logits[k], Power(i, k));
-    // Not finite: a logit is +inf, or all are -inf.
-    *sum = *max - *max == 0 ? powers.Total() : std::numeric_limits<double>::quiet_NaN();
+  // Of these steps' frames, seen for the first time: their normalisers too. In passes of which each
+  // has a short chain from one operation to the next, so that the processor overlaps many frames.
+  template <typename Steps>
+  WARPCTC_INLINE void LoadAndNormalize(const Steps& steps) const {
+    for (int64_t i = 0; i < steps.count; ++i) {
+      Vec<Real> logits[kVectors];
+      LoadFrame(steps.Logits(i), logits);
+      Vec<Real> largest = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
+      for (const Vec<Real>& x : logits) largest = Max(x, largest);
+      block_.max[i] = HorizontalMax(largest);
+    }
+    Load(steps);
+    for (int64_t i = 0; i < steps.count; ++i) {
+      const Real max = block_.max[i];
+      Vec<Real> logits[kVectors];
+      LoadFrame(steps.Logits(i), logits);
+      PowerSum<Real> powers(max);
+      for (int k = 0; k < kVectors; ++k) powers.Add(logits[k], Power(block_, i, k));
+      // Not finite: a logit is +inf, or all are -inf.
+      block_.sum[i] = max - max == 0 ? powers.Total() : std::numeric_limits<double>::quiet_NaN();
+    }
   }
-  WARPCTC_INLINE void Load(int64_t i, const Logit* frame, ReachableRange, Real max) const {
-    Vec<Real> logits[kVectors];
-    LoadFrame(frame, logits);
-    Raise(i, logits, max);
+  // Of frames whose largest logits the block holds.
+  template <typename Steps>
+  WARPCTC_INLINE void Load(const Steps& steps) const {
+    for (int64_t i = 0; i < steps.count; ++i) {
+      Vec<Real> logits[kVectors];
+      LoadFrame(steps.Logits(i), logits);
+      const ScaledExp<Real> exp(block_.max[i]);
+      Real* mantissas = block_.Mantissas(i);
+      Real* exponents = block_.Exponents(i);
+      for (int k = 0; k < kVectors; ++k) {
+        Vec<Real> mantissa, exponent;
+        exp.Raise(logits[k], &mantissa, &exponent);
+        mantissa.Store(mantissas + k * kLanes<Real>);
+        exponent.Store(exponents + k * kLanes<Real>);
+      }
+    }
   }
 
   // What a step reads of a frame.
@@ -81,17 +101,10 @@ class TableEmissions {
     return {block_.Mantissas(i), block_.Exponents(i), block_.label_class, row_.blank};
   }
 
-  // gradient(v) = scale · softmax(v) - occupancy(v) of frame i, whose logits these are.
-  WARPCTC_INLINE void WriteGradient(int64_t i, const Logit*, Real, Real sum, Real scale,
-                                    const Real* occupancy, Logit* gradient) const {
-    const Vec<Real> factor = Vec<Real>::Broadcast(scale / sum);
-    for (int k = 0; k < kVectors; ++k) {
-      const int64_t v = k * kLanes<Real>;
-      const int64_t rest = row_.num_classes - v;
-      if (rest <= 0) break;
-      const int count = static_cast<int>(rest < kLanes<Real> ? rest : kLanes<Real>);
-      StoreGradient(Power(i, k), factor, occupancy + v, count, gradient + v);
-    }
+  // e^(logit - max) of frame i of a block, vector k of its classes.
+  static WARPCTC_INLINE Vec<Real> Power(const EmissionBlock<Real>& block, int64_t i, int k) {
+    return ScaleDown(Vec<Real>::Load(block.Mantissas(i) + k * kLanes<Real>),
+                     Vec<Real>::Load(block.Exponents(i) + k * kLanes<Real>));
   }
 
  private:
@@ -105,21 +118,6 @@ class TableEmissions {
                       : Vec<Real>::Broadcast(kNone);
     }
   }
-  WARPCTC_INLINE void Raise(int64_t i, const Vec<Real>* logits, Real max) const {
-    const ScaledExp<Real> exp(max);
-    for (int k = 0; k < kVectors; ++k) {
-      Vec<Real> mantissa, exponent;
-      exp.Raise(logits[k], &mantissa, &exponent);
-      mantissa.Store(block_.Mantissas(i) + k * kLanes<Real>);
-      exponent.Store(block_.Exponents(i) + k * kLanes<Real>);
-    }
-  }
-  // e^(logit - largest) of frame i, vector k.
-  WARPCTC_INLINE Vec<Real> Power(int64_t i, int k) const {
-    return ScaleDown(Vec<Real>::Load(block_.Mantissas(i) + k * kLanes<Real>),
-                     Vec<Real>::Load(block_.Exponents(i) + k * kLanes<Real>));
-  }
-
   const Row<Logit>& row_;
   const EmissionBlock<Real>& block_;
 };
