@@ -47,6 +47,18 @@ class CheckpointedHalf {
     for (int64_t i = 0; i < sizes.block; ++i) scratch.rows[i].Clear(sizes.width);
   }
 
+  // Asks for the saved rows of the block before these steps, which is next and may be far from the
+  // cache.
+  void PrefetchBefore(const StepBlock<kAlpha, Logit>& steps) const {
+    const int64_t row_size = 4 * sizes_.width;
+    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(Real));
+    for (int64_t step = steps.first - 1; step >= steps.first - sizes_.block && step >= 0;
+         step -= sizes_.interval) {
+      const Real* row = SavedRowOfStep<kAlpha>(row_, sizes_, lattice_, step).blank_mantissa;
+      for (int64_t i = 0; i < row_size; i += kLine) __builtin_prefetch(row + i);
+    }
+  }
+
   // Makes the rows after these steps ready for At. emissions: of the steps.
   template <typename Emissions>
   void Restore(const StepBlock<kAlpha, Logit>& steps, const Emissions& emissions) {

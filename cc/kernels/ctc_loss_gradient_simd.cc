@@ -66,6 +66,7 @@ class GradientHalf {
       for (int64_t i = 0; i < steps.count; ++i) {
         scratch_.half.emissions.max[i] = target_.normalizers[2 * steps.Frame(i)];
       }
+      saved_half_.PrefetchBefore(steps);
       emissions_.Load(steps);
       saved_half_.Restore(steps, emissions_);
       for (int64_t i = steps.count - 1; i >= 0; --i) Weigh(steps, i);

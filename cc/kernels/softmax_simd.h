@@ -19,8 +19,13 @@ inline namespace WARPCTC_SIMD_NAMESPACE {
 template <typename Logit, typename Visit>
 WARPCTC_INLINE void ForEachVector(const Logit* frame, int64_t num_classes, const Visit& visit) {
   using Real = RealOf<Logit>;
+  // A page ahead: on its own, a processor does not look past the end of a page.
+  constexpr int64_t kAhead = 4096 / sizeof(Logit);
   int64_t v = 0;
+  // Left to itself, GCC unrolls a block of known length whole, and runs out of registers.
+#pragma GCC unroll 4
   for (; v + kLanes<Real> <= num_classes; v += kLanes<Real>) {
+    __builtin_prefetch(frame + v + kAhead);
     visit(v, LoadLogits(frame + v), kLanes<Real>);
   }
   if (v < num_classes) {
@@ -44,62 +49,40 @@ WARPCTC_INLINE void ForEachBlock(const Logit* frame, int64_t num_classes, const 
 
 // Σ e^(logit - max) of a few vectors of classes, max being the largest of their logits.
 //
-// Beside the largest logits, whose power is 1, the small powers of a confident frame would lose
-// their digits, and the loss of a confident row is what they say. So float powers are added up in
-// double, and double ones apart from the ones.
+// The largest logits, whose power is 1, are counted apart: added to it, each small power of a
+// confident frame would be rounded at 2^-24, and the loss of a confident row is what they say.
 template <typename Real>
-class PowerSum;
-
-template <>
-class PowerSum<float> {
+class PowerSum {
  public:
-  explicit WARPCTC_INLINE PowerSum(float) : low_(Vec<double>::Broadcast(0)), high_(low_) {}
+  explicit WARPCTC_INLINE PowerSum(Real max) : max_(Vec<Real>::Broadcast(max)) {
+    ones_ = others_ = Vec<Real>::Broadcast(0);
+  }
 
   // power: e^(logit - max).
-  WARPCTC_INLINE void Add(Vec<float>, Vec<float> power) {
-    Vec<double> low, high;
-    Widen(power, &low, &high);
-    low_ = low_ + low;
-    high_ = high_ + high;
-  }
-  WARPCTC_INLINE double Total() const { return HorizontalSum(low_ + high_); }
-
- private:
-  Vec<double> low_;
-  Vec<double> high_;
-};
-
-template <>
-class PowerSum<double> {
- public:
-  explicit WARPCTC_INLINE PowerSum(double max)
-      : max_(Vec<double>::Broadcast(max)), ones_(Vec<double>::Broadcast(0)), others_(ones_) {}
-
-  WARPCTC_INLINE void Add(Vec<double> logit, Vec<double> power) {
-    const Vec<double> zero = Vec<double>::Broadcast(0);
-    ones_ = ones_ + SelectEqual(logit, max_, Vec<double>::Broadcast(1), zero);
+  WARPCTC_INLINE void Add(Vec<Real> logit, Vec<Real> power) {
+    const Vec<Real> zero = Vec<Real>::Broadcast(0);
+    ones_ = ones_ + SelectEqual(logit, max_, Vec<Real>::Broadcast(1), zero);
     others_ = others_ + SelectEqual(logit, max_, zero, power);
   }
-  WARPCTC_INLINE double Total() const { return HorizontalSum(ones_) + HorizontalSum(others_); }
+
+  WARPCTC_INLINE double Total() const {
+    return static_cast<double>(HorizontalSum(ones_)) + HorizontalSum(others_);
+  }
 
  private:
-  Vec<double> max_;
-  Vec<double> ones_;
-  Vec<double> others_;
+  Vec<Real> max_;
+  Vec<Real> ones_;
+  Vec<Real> others_;
 };
 
 // The largest logit of a block, NaN left out.
 template <typename Logit, typename Count>
 WARPCTC_INLINE RealOf<Logit> BlockMax(const Logit* block, Count count) {
   using Real = RealOf<Logit>;
-  // Several, since each step of one waits for the step before.
-  Vec<Real> max[4];
-  for (Vec<Real>& each : max) each = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-  ForEachVector(block, count, [&](int64_t v, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
-    Vec<Real>& each = max[v / kLanes<Real> % 4];
-    each = Max(x, each);
-  });
-  return HorizontalMax(Max(Max(max[0], max[1]), Max(max[2], max[3])));
+  Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
+  ForEachVector(block, count,
+                [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA { max = Max(x, max); });
+  return HorizontalMax(max);
 }
 
 // Gives *max, the largest logit of a frame with NaN left out, and *sum = Σ e^(logit - max), NaN if
