@@ -22,7 +22,8 @@ struct BestClass {
 // class is then searched in the first such block, which is still near. To carry a vector of classes
 // along would double the instructions of the pass.
 template <typename Logit>
-WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_t num_classes) {
+WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_t num_classes,
+                                                      int64_t ahead) {
   using Real = RealOf<Logit>;
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
   constexpr int64_t kBlock = kBlockVectors * kLanes<Real>;
@@ -35,7 +36,7 @@ WARPCTC_INLINE BestClass<RealOf<Logit>> FindBestClass(const Logit* frame, int64_
   ForEachBlock(
       frame, num_classes, [&](int64_t, const Logit* block, auto count) WARPCTC_INLINE_LAMBDA {
         Vec<Real> max = Vec<Real>::Broadcast(-kInfinity);
-        ForEachVector(block, count, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
+        StreamVectors(block, count, ahead, [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA {
           max = Max(x, max);
           checksum = checksum + x;
         });

@@ -33,14 +33,14 @@ struct FrameScratch {
 template <typename Logit, typename Real>
 void DecodeFrame(const Logit* frame, int64_t num_classes, bool with_probability, int64_t index,
                  const FrameScratch<Real>& scratch) {
-  const BestClass<Real> best = FindBestClass(frame, num_classes);
+  const BestClass<Real> best = FindBestClass(frame, num_classes, kPageAhead<Logit>);
   scratch.path[index] = best.index;
   scratch.best[index] = best.has_nan ? std::numeric_limits<Real>::quiet_NaN() : best.logit;
   if (with_probability) {
     // log softmax of the largest logit: the logit itself cancels.
     Real max;
     double sum;
-    NormalizeFrame(frame, num_classes, &max, &sum);
+    NormalizeFrame(frame, num_classes, kPageAhead<Logit>, &max, &sum);
     scratch.log_probability[index] = static_cast<Real>(-std::log(sum));
   }
 }
@@ -64,22 +64,31 @@ void RunCtcGreedyDecode(const CtcGreedyDecodeProblem<Logit>& problem,
   const auto scratch = FrameScratch<Real>::Take(arena, frames.num_frames);
   const bool with_probability = result.log_probability != nullptr;
 
-  // A task is worth its start from some ten thousand logits on.
-  constexpr int64_t kLogitsPerTask = 1 << 15;
+  const auto decode = [&](int64_t b, int64_t t) {
+    DecodeFrame(problem.logits + frames.base[b] + t * frames.stride, frames.num_classes,
+                with_probability, frames.first_frame[b] + t, scratch);
+  };
   int64_t longest = 0;
   for (int64_t b = 0; b < frames.batch; ++b) {
     if (frames.length[b] > longest) longest = frames.length[b];
   }
-  const int64_t run = 1 + kLogitsPerTask / frames.num_classes;
-  const int64_t runs_per_row = (longest + run - 1) / run;
-  ForEachTask(pool, frames.batch * runs_per_row, [&](int64_t task, int) {
-    const int64_t b = task / runs_per_row;
-    const int64_t begin = task % runs_per_row * run;
-    const int64_t end = begin + run < frames.length[b] ? begin + run : frames.length[b];
-    const Logit* row = problem.logits + frames.base[b];
-    for (int64_t t = begin; t < end; ++t) {
-      DecodeFrame(row + t * frames.stride, frames.num_classes, with_probability,
-                  frames.first_frame[b] + t, scratch);
+  const int64_t num_frames = frames.batch * longest;
+  // A task is worth its start from some ten thousand logits on; beyond that, the longer the stretch
+  // of memory that one worker reads, the faster.
+  constexpr int64_t kFewestLogits = 1 << 15;
+  const int64_t fewest = 1 + kFewestLogits / frames.num_classes;
+  const int64_t share = num_frames / (4 * pool.num_workers);
+  const int64_t run = share > fewest ? share : fewest;
+  // Memory is read in the order that it has: all rows of one time, or all frames of one row.
+  const bool time_major = frames.stride > frames.num_classes;
+  const int64_t neighbors = time_major ? frames.batch : longest;
+  ForEachTask(pool, (num_frames + run - 1) / run, [&](int64_t task, int) {
+    const int64_t begin = task * run;
+    const int64_t end = begin + run < num_frames ? begin + run : num_frames;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = time_major ? i % neighbors : i / neighbors;
+      const int64_t t = time_major ? i / neighbors : i % neighbors;
+      if (t < frames.length[b]) decode(b, t);
     }
   });
 

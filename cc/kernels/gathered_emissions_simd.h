@@ -27,8 +27,9 @@ class GatheredEmissions {
   // Of these steps' frames, seen for the first time: their normalisers too.
   template <typename Steps>
   WARPCTC_INLINE void LoadAndNormalize(const Steps& steps) const {
+    const int64_t ahead = FrameAhead<Logit>(row_.num_classes, steps.Stride());
     for (int64_t i = 0; i < steps.count; ++i) {
-      NormalizeFrame(steps.Logits(i), row_.num_classes, &block_.max[i], &block_.sum[i]);
+      NormalizeFrame(steps.Logits(i), row_.num_classes, ahead, &block_.max[i], &block_.sum[i]);
       LoadFrame(i, steps.Logits(i), steps.Range(i));
     }
   }

@@ -86,6 +86,7 @@ class GradientWriter<GatheredEmissions<Logit>> {
   template <typename Steps>
   WARPCTC_INLINE void Write(const Steps& steps) const {
     const Row<Logit>& row = target_.row;
+    const int64_t ahead = FrameAhead<Logit>(row.num_classes, steps.Stride());
     for (int64_t i = 0; i < steps.count; ++i) {
       const int64_t t = steps.Frame(i);
       const ReachableRange range = steps.Range(i);
@@ -97,7 +98,7 @@ class GradientWriter<GatheredEmissions<Logit>> {
       const Real factor = target_.SoftmaxFactor(t);
       const Vec<Real> max = Vec<Real>::Broadcast(emissions_.max[i]);
       Logit* gradient = target_.Frame(t);
-      ForEachVector(row.Frame(t), row.num_classes,
+      StreamVectors(row.Frame(t), row.num_classes, ahead,
                     [&](int64_t v, Vec<Real> x, int count) WARPCTC_INLINE_LAMBDA {
                       StoreGradient(ExpOfNonPositive(x - max), factor,
                                     Vec<Real>::Load(occupancy_ + v), share, count, gradient + v);

@@ -47,6 +47,8 @@ struct StepBlock {
   // Of step number i of the block, 0 ≤ i < count.
   int64_t Frame(int64_t i) const { return FrameOfStep<kAlpha>(row, first + i); }
   const Logit* Logits(int64_t i) const { return row.Frame(Frame(i)); }
+  // From one step's logits to the next's.
+  int64_t Stride() const { return kAlpha ? row.stride : -row.stride; }
   ReachableRange Range(int64_t i) const { return ReachableVectors(row, Frame(i)); }
 };
 

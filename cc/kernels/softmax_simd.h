@@ -19,19 +19,37 @@ inline namespace WARPCTC_SIMD_NAMESPACE {
 template <typename Logit, typename Visit>
 WARPCTC_INLINE void ForEachVector(const Logit* frame, int64_t num_classes, const Visit& visit) {
   using Real = RealOf<Logit>;
-  // A page ahead: on its own, a processor does not look past the end of a page.
-  constexpr int64_t kAhead = 4096 / sizeof(Logit);
   int64_t v = 0;
   // Left to itself, GCC unrolls a block of known length whole, and runs out of registers.
 #pragma GCC unroll 4
   for (; v + kLanes<Real> <= num_classes; v += kLanes<Real>) {
-    __builtin_prefetch(frame + v + kAhead);
     visit(v, LoadLogits(frame + v), kLanes<Real>);
   }
   if (v < num_classes) {
     const int count = static_cast<int>(num_classes - v);
     visit(v, LoadSomeLogits(frame + v, count, -std::numeric_limits<Real>::infinity()), count);
   }
+}
+
+// The same for the pass that is the first to read a frame. With each vector it asks the memory for
+// the one `ahead` elements from it.
+template <typename Logit, typename Visit>
+WARPCTC_INLINE void StreamVectors(const Logit* frame, int64_t num_classes, int64_t ahead,
+                                  const Visit& visit) {
+  ForEachVector(frame, num_classes, [&](int64_t v, auto x, int count) WARPCTC_INLINE_LAMBDA {
+    __builtin_prefetch(frame + v + ahead);
+    visit(v, x, count);
+  });
+}
+
+// A good distance to ask ahead at: a page, beyond which a processor does not look on its own. Where
+// frames are taken in another order than memory has them, the next frame, if it is not so large
+// that it would not stay in the cache until its turn.
+template <typename Logit>
+constexpr int64_t kPageAhead = 4096 / sizeof(Logit);
+template <typename Logit>
+int64_t FrameAhead(int64_t num_classes, int64_t to_next_frame) {
+  return num_classes <= 16 * kPageAhead<Logit> ? to_next_frame : kPageAhead<Logit>;
 }
 
 // Calls visit(v, block, count) for the frame in blocks, small enough to stay in the first-level
@@ -77,10 +95,10 @@ class PowerSum {
 
 // The largest logit of a block, NaN left out.
 template <typename Logit, typename Count>
-WARPCTC_INLINE RealOf<Logit> BlockMax(const Logit* block, Count count) {
+WARPCTC_INLINE RealOf<Logit> BlockMax(const Logit* block, Count count, int64_t ahead) {
   using Real = RealOf<Logit>;
   Vec<Real> max = Vec<Real>::Broadcast(-std::numeric_limits<Real>::infinity());
-  ForEachVector(block, count,
+  StreamVectors(block, count, ahead,
                 [&](int64_t, Vec<Real> x, int) WARPCTC_INLINE_LAMBDA { max = Max(x, max); });
   return HorizontalMax(max);
 }
@@ -91,14 +109,14 @@ WARPCTC_INLINE RealOf<Logit> BlockMax(const Logit* block, Count count) {
 // In one pass over memory: a block is summed up relative to the largest logit so far, and what was
 // summed before is scaled when a larger one comes. That happens log(blocks) times, on average.
 template <typename Logit>
-WARPCTC_INLINE void NormalizeFrame(const Logit* frame, int64_t num_classes, RealOf<Logit>* max,
-                                   double* sum) {
+WARPCTC_INLINE void NormalizeFrame(const Logit* frame, int64_t num_classes, int64_t ahead,
+                                   RealOf<Logit>* max, double* sum) {
   using Real = RealOf<Logit>;
   Real top = -std::numeric_limits<Real>::infinity();
   double total = 0;
   ForEachBlock(
       frame, num_classes, [&](int64_t, const Logit* block, auto count) WARPCTC_INLINE_LAMBDA {
-        const Real block_max = BlockMax(block, count);
+        const Real block_max = BlockMax(block, count, ahead);
         if (block_max >= top && block_max > -std::numeric_limits<Real>::infinity()) {
           total *= std::exp(static_cast<double>(top) - static_cast<double>(block_max));
           top = block_max;
