@@ -6,13 +6,11 @@ call left behind (a traced graph, compiled code).
 """
 
 import ctypes
-import shutil
 import statistics
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import timing
+from benchmarks import c_library, timing
 
 REPEATS = 3
 
@@ -21,13 +19,7 @@ SOURCE = Path(__file__).with_name("live_bytes.c")
 
 def build(folder: Path) -> Path:
     """Compiles the counter into `folder`, and returns the library to preload."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        raise RuntimeError("memory is measured with a C library, and there is no C compiler")
-    library = folder / "liblive_bytes.so"
-    command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
-    subprocess.run(command, check=True)
-    return library
+    return c_library.build(SOURCE, folder, "-O2")
 
 
 def peak_extra_bytes(call: Callable[[], object]) -> dict[str, int]:

@@ -11,7 +11,21 @@ from benchmarks.summary import Figure, Summary
 # Two modes that differ by less are shown as one number.
 SAME = 0.10
 
-YARDSTICK_TITLES = {"softmax": "tf.nn.softmax", "reduce_max": "tf.reduce_max"}
+YARDSTICK_TITLES = {
+    "read": "read, C",
+    "copy": "copy, C",
+    "c_softmax": "softmax, C",
+    "reduce_max": "tf.reduce_max",
+    "softmax": "tf.nn.softmax",
+    "call": "call of a tf.function",
+}
+
+# Ours, beside the yardsticks: task, peer, and what the table calls it.
+BESIDE_YARDSTICKS = (
+    ("greedy", "ours_greedy", "greedy decoding"),
+    ("evaluation", OURS, "loss"),
+    ("training", OURS, "loss and gradient"),
+)
 
 
 def title(name: str) -> str:
@@ -60,6 +74,18 @@ def times(summary: Summary, task: str) -> str:
         ]
         rows.append([str(shape), *row])
     return table(["T/U/V", *map(title, names)], rows)
+
+
+def floors(summary: Summary) -> str:
+    """What the machine and TensorFlow take for the logits alone, a row a shape, and ours."""
+    rows = []
+    for shape in sorted(set(summary.shapes("softmax")), key=lambda shape: shape.logits_bytes):
+        figures = [summary.yardstick(task, shape) for task in YARDSTICK_TITLES]
+        figures += [summary.figures.get((task, peer, shape)) for task, peer, _ in BESIDE_YARDSTICKS]
+        row = [number(figure.better) if figure else "–" for figure in figures]
+        rows.append([str(shape), megabytes(shape.logits_bytes), *row])
+    ours = [f"ours: {name}" for _, _, name in BESIDE_YARDSTICKS]
+    return table(["T/U/V", "logits, MB", *YARDSTICK_TITLES.values(), *ours], rows)
 
 
 def judged(summary: Summary) -> str:
@@ -206,6 +232,12 @@ def markdown(summary: Summary) -> str:
         parts += ["## Loss alone, ms", times(summary, "evaluation")]
     if summary.shapes("greedy"):
         parts += ["## Greedy decoding, ms", times(summary, "greedy"), decodings]
+    if summary.shapes("softmax"):
+        parts += [
+            "## What the machine allows, ms",
+            "The better figure of each, on the same logits in the same run.",
+            floors(summary),
+        ]
     if summary.judged():
         parts += [
             "## Against the fastest peer, and against reading and writing the logits",

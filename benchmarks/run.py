@@ -19,7 +19,6 @@ SLOW_MS = 2000.0
 
 OURS = "ours"
 
-YARDSTICK_TASKS = ("softmax", "reduce_max", "call")
 GREEDY_TASKS = {"ours_greedy": ("greedy", "greedy, sparse", "greedy, spans")}
 
 
@@ -148,14 +147,12 @@ class Run:
     def time_losses(self, shape: Shape):
         """All rounds of all losses, and of the yardsticks, on one shape."""
         tasks = {name: ("training", "evaluation") for name in self.plan.losses}
-        tasks[peers.YARDSTICKS] = YARDSTICK_TASKS
-        self.time(shape, tasks)
+        self.time(shape, tasks | peers.YARDSTICKS)
 
     def time_decoders(self, shape: Shape):
         """All rounds of all decoders on one shape; the first also compares the tokens."""
         tasks = {name: GREEDY_TASKS.get(name, ("greedy",)) for name in self.plan.decoders}
-        tasks[peers.YARDSTICKS] = YARDSTICK_TASKS
-        self.time(shape, tasks)
+        self.time(shape, tasks | peers.YARDSTICKS)
 
     def time(self, shape: Shape, tasks: dict):
         """Times these tasks by peer, in all rounds and modes."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from benchmarks import plan
 from benchmarks.data import Shape
 from benchmarks.peers import YARDSTICKS
-from benchmarks.run import OURS, YARDSTICK_TASKS
+from benchmarks.run import OURS
 
 AS_IT_COMES = "as it comes"
 
@@ -69,14 +69,14 @@ class Summary:
     def peers(self, task: str) -> list[str]:
         """Who was timed with a task, yardsticks apart."""
         found = dict.fromkeys(peer for t, peer, _ in self.figures if t == task)
-        return [peer for peer in found if peer != YARDSTICKS]
+        return [peer for peer in found if peer not in YARDSTICKS]
 
     def fastest_peer(self, task: str, shape: Shape) -> tuple[str, Figure] | None:
         """The peer of the lowest better figure, ours apart; None where no peer was timed."""
         found = [
             (figure.better, peer, figure)
             for (t, peer, s), figure in self.figures.items()
-            if t == task and s == shape and peer not in (OURS, "ours_greedy", YARDSTICKS)
+            if t == task and s == shape and peer not in (OURS, "ours_greedy", *YARDSTICKS)
         ]
         return min(found)[1:] if found else None
 
@@ -84,11 +84,15 @@ class Summary:
         """Whom a target is against."""
         if target.other == plan.FASTEST:
             return self.fastest_peer(target.task, target.shape)
-        if target.other in YARDSTICK_TASKS:
-            key = target.other, YARDSTICKS, target.shape
-        else:
-            key = target.task, target.other, target.shape
-        return (target.other, self.figures[key]) if key in self.figures else None
+        figure = self.yardstick(target.other, target.shape) or self.figures.get(
+            (target.task, target.other, target.shape)
+        )
+        return (target.other, figure) if figure else None
+
+    def yardstick(self, task: str, shape: Shape) -> Figure | None:
+        """The time of a yardstick's task, whichever has it."""
+        found = (self.figures.get((task, peer, shape)) for peer in YARDSTICKS)
+        return next(filter(None, found), None)
 
     def judged(self) -> list[dict]:
         """Every target whose two times this run has.

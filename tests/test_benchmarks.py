@@ -59,7 +59,9 @@ def test_a_run_from_process_to_table(tmp_path, monkeypatch):
     summary = Summary(results)
     assert not results["left_out"] and not results["missing"]
     assert summary.figures["training", OURS, TINY].better > 0
-    assert summary.figures["softmax", peers.YARDSTICKS, TINY].better > 0
+    for names in peers.YARDSTICKS.values():
+        for name in names:
+            assert summary.yardstick(name, TINY).better > 0
     kinds = {row["kind"]: row["met"] for row in summary.error_rows()}
     assert kinds == {"float32": True, "float32 x 50": True, "float64": True}
     (row,) = summary.memory_rows()
@@ -68,6 +70,20 @@ def test_a_run_from_process_to_table(tmp_path, monkeypatch):
     assert str(TINY) in page and "tf_warpctc" in page
     (picture,) = plots.draw(summary, tmp_path)
     assert picture.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 28, 1024, 5000])
+def test_the_floors_do_what_they_say(num_classes):
+    """A yardstick that skips work would be no floor."""
+    case = Case(Shape(7, 1, num_classes, 5), 30.0)
+    peer = peers.load("floors")(case)
+    assert peer.calls["read"]() == case.logits.max()
+    peer.calls["copy"]()
+    np.testing.assert_array_equal(peer.output, case.logits)
+    peer.calls["c_softmax"]()
+    powers = np.exp(case.logits.astype(np.float64) - case.logits.max(-1, keepdims=True))
+    expected = powers / powers.sum(-1, keepdims=True)
+    np.testing.assert_allclose(peer.output, expected, rtol=1e-5, atol=1e-30)
 
 
 def test_a_missing_library_and_a_failure_are_told_apart(monkeypatch):
@@ -167,7 +183,7 @@ def test_growth_is_the_exponent():
 
 
 def test_peers_load_without_their_libraries():
-    for name in (*peers.LOSSES, *peers.DECODERS, peers.YARDSTICKS):
+    for name in (*peers.LOSSES, *peers.DECODERS, *peers.YARDSTICKS):
         assert peers.load(name).title
 
 

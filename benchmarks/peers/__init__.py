@@ -15,8 +15,12 @@ LOSSES = (
 )
 DECODERS = ("ours_greedy", "tf_greedy", "numpy_greedy")
 
-# TensorFlow's simplest ops on the same tensor: what reading and writing it costs.
-YARDSTICKS = "yardsticks"
+# What reading and writing the same tensor costs, by the tasks of each: TensorFlow's simplest ops,
+# and plain C.
+YARDSTICKS = {
+    "yardsticks": ("softmax", "reduce_max", "call"),
+    "floors": ("read", "copy", "c_softmax"),
+}
 
 
 def load(name: str):
