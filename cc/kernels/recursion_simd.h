@@ -64,8 +64,12 @@ struct ScaledVec {
 
 template <typename Real>
 WARPCTC_INLINE ScaledVec<Real> operator+(ScaledVec<Real> x, ScaledVec<Real> y) {
-  const Vec<Real> top = Max(x.exponent, y.exponent);
-  return {Align(x.mantissa, x.exponent - top) + Align(y.mantissa, y.exponent - top), top};
+  // Field by field: of a vector that is copied into a result, GCC 12 leaves a copy on the stack.
+  ScaledVec<Real> sum;
+  sum.exponent = Max(x.exponent, y.exponent);
+  sum.mantissa =
+      Align(x.mantissa, x.exponent - sum.exponent) + Align(y.mantissa, y.exponent - sum.exponent);
+  return sum;
 }
 // greater > 0 ? x : y in every lane.
 template <typename Real>
