@@ -11,6 +11,7 @@ Results go to build/bench/: results.json, performance_table.md and plots. From t
     run.py        runs all jobs in turn, each in a process of its own (jobs.py)
     worker.py     such a process: one peer, one shape
     timing.py quiet.py memory.py   how a call is timed, on a machine at rest, and its peak memory
+    c_library.py  compiles what is in C: floors.c, what the machine allows; live_bytes.c, the heap
     peers/        the libraries, each behind one interface (peers/base.py)
     data.py reference.py           the same data for all, and the float64 answer
     sweeps.py     cost and error against each dimension

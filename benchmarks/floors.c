@@ -1,19 +1,20 @@
 // What the machine allows on logits [rows, classes]: to read them once, to copy them, and to take
 // their softmax. Plain loops on all cores, compiled for this machine alone.
 
-#include <math.h>
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
 
 enum { kChunk = 1 << 14 };  // elements: long enough to stream, short enough to share out
+enum { kLanes = 16 };       // elements of the longest vector
 
 // The largest element: every byte is read, and nothing else is done.
 float floor_read(const float* x, long count) {
-  float largest = -INFINITY;
+  float largest = -FLT_MAX;
 #pragma omp parallel for schedule(static) reduction(max : largest)
   for (long first = 0; first < count; first += kChunk) {
     const long end = first + kChunk < count ? first + kChunk : count;
-    float max = -INFINITY;
+    float max = -FLT_MAX;
 #pragma omp simd reduction(max : max)
     for (long i = first; i < end; ++i) max = x[i] > max ? x[i] : max;
     largest = max > largest ? max : largest;
@@ -29,17 +30,46 @@ void floor_copy(const float* from, float* to, long count) {
   }
 }
 
-// e^x for x ≤ 0 to about 1e-7: 2^(x log2 e), the fraction's power by its Taylor polynomial.
+// e^x for x <= 0 to about 1e-7, and e^-87 below: 2^k e^r, where |r| <= ln 2 / 2, and the
+// polynomial for e^r is the Cephes library's.
 static inline float Exp(float x) {
-  const float z = x > -87.0f ? x * 1.44269504f : -126.0f;
-  const float whole = rintf(z);
-  const float f = (z - whole) * 0.69314718f;
-  const float power =
-      1 + f * (1 + f * (1 / 2.f + f * (1 / 6.f + f * (1 / 24.f + f * (1 / 120.f + f / 720.f)))));
-  const int32_t bits = ((int32_t)whole + 127) << 23;
-  float scale;
-  memcpy(&scale, &bits, sizeof(scale));
-  return power * scale;
+  x = x > -87.0f ? x : -87.0f;
+  const int32_t k = (int32_t)(x * 1.44269504f - 0.5f);  // to nearest, as x is not positive
+  const float r = x - (float)k * 0.693147181f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const union {
+    int32_t bits;
+    float value;
+  } power = {(k + 127) << 23};
+  return (p * r * r + r + 1.0f) * power.value;
+}
+
+// A row of at least kLanes classes; x and y are apart. Its last kLanes are a vector of their own,
+// which overlaps the others: one by one, those left over would be most of a short row's work.
+static inline void SoftmaxRow(const float* x, float* y, long classes) {
+  const long whole = classes / kLanes * kLanes, end = classes - kLanes;
+  float max = -FLT_MAX, sum = 0, last[kLanes];
+#pragma omp simd reduction(max : max)
+  for (long v = 0; v < whole; ++v) max = x[v] > max ? x[v] : max;
+#pragma omp simd reduction(max : max)
+  for (int i = 0; i < kLanes; ++i) max = x[end + i] > max ? x[end + i] : max;
+#pragma omp simd reduction(+ : sum)
+  for (long v = 0; v < whole; ++v) sum += y[v] = Exp(x[v] - max);
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < kLanes; ++i) {
+    last[i] = Exp(x[end + i] - max);
+    sum += end + i < whole ? 0 : last[i];
+  }
+  const float scale = 1 / sum;
+#pragma omp simd
+  for (long v = 0; v < whole; ++v) y[v] *= scale;
+#pragma omp simd
+  for (int i = 0; i < kLanes; ++i) y[end + i] = last[i] * scale;
 }
 
 void floor_softmax(const float* from, float* to, long rows, long classes) {
@@ -47,12 +77,13 @@ void floor_softmax(const float* from, float* to, long rows, long classes) {
   for (long row = 0; row < rows; ++row) {
     const float* x = from + row * classes;
     float* y = to + row * classes;
-    float max = -INFINITY, sum = 0;
-#pragma omp simd reduction(max : max)
-    for (long v = 0; v < classes; ++v) max = x[v] > max ? x[v] : max;
-#pragma omp simd reduction(+ : sum)
-    for (long v = 0; v < classes; ++v) sum += y[v] = Exp(x[v] - max);
-#pragma omp simd
-    for (long v = 0; v < classes; ++v) y[v] *= 1 / sum;
+    if (classes >= kLanes) {
+      SoftmaxRow(x, y, classes);
+    } else {
+      float filled[kLanes], softmax[kLanes];
+      for (int i = 0; i < kLanes; ++i) filled[i] = i < classes ? x[i] : -FLT_MAX;
+      SoftmaxRow(filled, softmax, kLanes);
+      memcpy(y, softmax, classes * sizeof(float));
+    }
   }
 }

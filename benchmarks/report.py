@@ -88,6 +88,26 @@ def floors(summary: Summary) -> str:
     return table(["T/U/V", "logits, MB", *YARDSTICK_TITLES.values(), *ours], rows)
 
 
+def softmaxes(summary: Summary) -> str:
+    """Ours as multiples of a softmax of the same logits, a row a shape; better against better."""
+    columns = [
+        (task, peer, name, yardstick)
+        for task, peer, name in BESIDE_YARDSTICKS
+        for yardstick in ("softmax", "c_softmax")
+        if task != "greedy"
+    ]
+    rows = []
+    for shape in summary.shapes("training"):
+        row = [str(shape)]
+        for task, peer, _, yardstick in columns:
+            ours = summary.figures.get((task, peer, shape))
+            theirs = summary.yardstick(yardstick, shape)
+            row.append(f"{ours.better / theirs.better:.2f}" if ours and theirs else "–")
+        rows.append(row)
+    header = [f"{name} / {title(yardstick)}" for _, _, name, yardstick in columns]
+    return table(["T/U/V", *header], rows)
+
+
 def judged(summary: Summary) -> str:
     """Ratios beside what has to be reached."""
     rows = []
@@ -238,6 +258,8 @@ def markdown(summary: Summary) -> str:
             "The better figure of each, on the same logits in the same run.",
             floors(summary),
         ]
+        if summary.shapes("training"):
+            parts += ["Ours over a softmax of the same logits:", softmaxes(summary)]
     if summary.judged():
         parts += [
             "## Against the fastest peer, and against reading and writing the logits",

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import shutil
 import time
+import types
 
 import numpy as np
 import pytest
@@ -72,18 +74,52 @@ def test_a_run_from_process_to_table(tmp_path, monkeypatch):
     assert picture.stat().st_size > 1000
 
 
-@pytest.mark.parametrize("num_classes", [2, 3, 28, 1024, 5000])
-def test_the_floors_do_what_they_say(num_classes):
+def floors_of(logits):
+    """The plain C functions on these logits; skips where nothing can compile them."""
+    try:
+        return peers.load("floors")(types.SimpleNamespace(logits=logits))
+    except ImportError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("num_classes", [1, 2, 15, 16, 17, 28, 33, 1024, 4999, 5000])
+@pytest.mark.parametrize("rows", [1, 35])
+def test_the_floors_do_what_they_say(rows, num_classes):
     """A yardstick that skips work would be no floor."""
-    case = Case(Shape(7, 1, num_classes, 5), 30.0)
-    peer = peers.load("floors")(case)
-    assert peer.calls["read"]() == case.logits.max()
+    # In [64, 128) nearly all, where float32 differences are exact: the tolerance is exp's alone.
+    logits = np.random.default_rng(0).normal(96, 5, (rows, 1, num_classes)).astype(np.float32)
+    peer = floors_of(logits)
+    for last in (0, -1):  # the ends are where a share of the work could be lost
+        logits.flat[last] = 127
+        assert peer.calls["read"]() == 127
+        logits.flat[last] = 96
     peer.calls["copy"]()
-    np.testing.assert_array_equal(peer.output, case.logits)
+    np.testing.assert_array_equal(peer.output, logits)
     peer.calls["c_softmax"]()
-    powers = np.exp(case.logits.astype(np.float64) - case.logits.max(-1, keepdims=True))
+    powers = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
     expected = powers / powers.sum(-1, keepdims=True)
-    np.testing.assert_allclose(peer.output, expected, rtol=1e-5, atol=1e-30)
+    np.testing.assert_allclose(peer.output, expected, rtol=3e-6)
+
+
+def test_the_c_softmax_of_classes_far_apart():
+    logits = np.array([[[0, -80, -1e30, -np.inf] * 7]], np.float32)
+    peer = floors_of(logits)
+    peer.calls["c_softmax"]()
+    np.testing.assert_allclose(
+        peer.output[0, 0, :4], np.array([1, np.exp(-80), 0, 0]) / 7, 3e-6, 1e-37
+    )
+
+
+def test_loading_the_floors_leaves_denormals_alone():
+    """-ffast-math at the link would have them rounded to zero in the whole process."""
+    floors_of(np.zeros((1, 1, 4), np.float32))
+    assert np.float64(2.3e-308) * np.float64(0.01) > 0
+
+
+def test_floors_without_a_compiler_are_missing(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    answer = worker.perform({"peer": "floors", "points": [{"shape": TINY}]})
+    assert answer == {"missing": "no C compiler for floors.c"}
 
 
 def test_a_missing_library_and_a_failure_are_told_apart(monkeypatch):
@@ -157,6 +193,38 @@ def made_up(ours, peer, other_mode=None):
             record = {"peer": name, "mode": mode, "shape": shape, "round": 0}
             records.append(record | {"timings": {"training": timing}})
     return Summary({"timings": records, "checks": [], "sweeps": []})
+
+
+def test_the_report_shows_what_the_machine_allows():
+    first, second = plan.LETTERS[2], plan.WORDS[1]  # greedy decoding is timed on the second alone
+    times = {
+        "yardsticks": {"softmax": 4.0, "reduce_max": 2.0, "call": 0.03},
+        "floors": {"read": 1.0, "copy": 1.5, "c_softmax": 3.0},
+        OURS: {"training": 6.0, "evaluation": 5.0},
+        "ours_greedy": {"greedy": 2.5},
+    }
+    records = [
+        {"peer": name, "mode": "as it comes", "shape": shape, "round": 0}
+        | {"timings": {task: {"median_ms": ms, "foreign_share": 0.0} for task, ms in ms_of.items()}}
+        for shape in (first, second)
+        for name, ms_of in times.items()
+        if (name, shape) != ("ours_greedy", first)
+    ]
+    summary = Summary({"timings": records, "checks": [], "sweeps": []})
+    _, _, *rows = report.floors(summary).splitlines()
+    measured = "1 | 1.5 | 3 | 2 | 4 | 0.03"
+    assert rows == [
+        f"| {first} | 1.08 | {measured} | – | 5 | 6 |",
+        f"| {second} | 48 | {measured} | 2.5 | 5 | 6 |",
+    ]
+    header, _, *rows = report.softmaxes(summary).splitlines()
+    assert header.count("tf.nn.softmax") == header.count("softmax, C") == 2
+    assert rows == [f"| {shape} | 1.25 | 1.67 | 1.50 | 2.00 |" for shape in (first, second)]
+    # Without a compiler the C columns are empty, and the rest stands.
+    records = [record for record in records if record["peer"] != "floors"]
+    summary = Summary({"timings": records, "checks": [], "sweeps": []})
+    assert f"| {first} | 1.08 | – | – | – | 2 | 4 | 0.03 | – | 5 | 6 |" in report.floors(summary)
+    assert f"| {first} | 1.25 | – | 1.50 | – |" in report.softmaxes(summary)
 
 
 @pytest.mark.parametrize(("ours", "met"), [(1.0, True), (1.01, False)])

@@ -1,9 +1,12 @@
-"""The README's programs run as they are printed, one after the other, as a reader has them."""
+"""The README's programs run as they are printed, one after the other, as a reader has them, and
+what it and the other pages refer to exists.
+"""
 
 import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
@@ -21,10 +24,16 @@ def test_snippets_run(tmp_path, monkeypatch):
     np.testing.assert_array_equal(names["tokens"], names["decoded"].tokens)
 
 
-def test_files_it_names_exist():
-    text = README.read_text()
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
-    layout = re.findall(r"^    ([a-z_]+/\S*)  ", text, re.MULTILINE)
-    assert links and layout
-    for path in links + layout:
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/performance.md"])
+def test_links_lead_somewhere(page):
+    path = README.parent / page
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
+    for link in links:
+        assert (path.parent / link).exists(), link
+
+
+def test_folders_it_names_exist():
+    layout = re.findall(r"^    ([a-z_]+/\S*)  ", README.read_text(), re.MULTILINE)
+    assert layout
+    for path in layout:
         assert (README.parent / path).exists(), path

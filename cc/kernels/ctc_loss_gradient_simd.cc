@@ -2,16 +2,18 @@
 // the second, where beta was.
 //
 //   d loss / d logit(t, v) = softmax(t, v) - Σ over states s of class v, occupancy(t, s)
-//   occupancy(t, s) = pre_alpha(t, s) · beta(t, s) / Σ_s' (the same)             Graves 2006, eq.
-//   15
+//   occupancy(t, s) = pre_alpha(t, s) · beta(t, s) / Σ_s' (the same)
+//
+// Graves et al. 2006, eq. 15.
 
 #include <type_traits>
 #include <utility>
 
 #include "cc/kernels/checkpoints_simd.h"
-#include "cc/kernels/gradient_writer_simd.h"
+#include "cc/kernels/gathered_gradient_simd.h"
 #include "cc/kernels/half_row_simd.h"
 #include "cc/kernels/path_weights_simd.h"
+#include "cc/kernels/table_gradient_simd.h"
 
 namespace warpctc {
 inline namespace WARPCTC_SIMD_NAMESPACE {

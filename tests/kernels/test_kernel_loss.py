@@ -228,6 +228,21 @@ def test_steady_rows(dtype, level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("num_classes", [28, 100])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logits_far_from_zero(dtype, num_classes, level):
+    """What all logits have in common cancels, and costs no digit of their differences."""
+    rng = np.random.default_rng(11)
+    rows, labels = [], []
+    for offset in (1e3, 1e5, 2.0**21, 2.0**22, 2.0**23, 1e9):
+        shapes = [(60, 10), (41, 20)]
+        more, more_labels = random_rows(rng, shapes, num_classes, scale=20.0)
+        rows += [row + sign * offset for row in more for sign in (1, -1)]
+        labels += [label for label in more_labels for _ in range(2)]
+    check(rows, labels, 0, dtype, level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("num_classes", [4, 28, 300])
 def test_confident_rows(num_classes, level):
     """Losses near zero keep their digits and their sign, whatever the number of classes."""
