@@ -73,13 +73,13 @@ Scaled<double> ForwardHalf(const Row<Logit>& row, const HalfRowSizes& sizes,
                       steps.Range(i), VisitNothing());
       const int64_t step = first + i;
       if (residuals.lattice != nullptr && IsSaved(step, num_steps, sizes)) {
-        CopyOut(current, steps.Range(i),
-                SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step));
+        CopyStates(current, steps.Range(i),
+                   SavedRowOfStep<kAlpha>(row, sizes, residuals.lattice, step));
       }
       std::swap(previous, current);
     }
   }
-  CopyOut(previous, {0, sizes.width}, SavedRow<Real*>(last_row, sizes.width));
+  CopyStates(previous, {0, sizes.width}, SavedRow<Real*>(last_row, sizes.width));
   return normalizer;
 }
 
@@ -98,7 +98,7 @@ Scaled<Real> HorizontalSum(ScaledVec<Real> x) {
 template <typename Real>
 Scaled<Real> Meet(int64_t width, const Real* alpha_row, const Real* beta_row,
                   const HalfRowScratch<Real>& scratch) {
-  CopyIn(SavedRow<const Real*>(beta_row, width), {0, width}, scratch.rows[0]);
+  CopyStates(SavedRow<const Real*>(beta_row, width), {0, width}, scratch.rows[0]);
   const SavedRow<const Real*> alpha(alpha_row, width);
   const ScaledVec<Real> zero = ScaledVec<Real>::Broadcast(Scaled<Real>::Zero());
   ScaledVec<Real> blanks = zero;

@@ -131,21 +131,13 @@ WARPCTC_INLINE void ClearNextVector(ReachableRange range, const LatticeRow<Real>
   row.ClearVector(kAlpha ? range.end : range.begin - kLanes<Real>);
 }
 
-template <typename Real>
-void CopyOut(const LatticeRow<Real>& from, ReachableRange range, const SavedRow<Real*>& to) {
-  for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
+// From a working row to a saved one, or back.
+template <typename From, typename To>
+void CopyStates(const From& from, ReachableRange range, const To& to) {
+  constexpr int64_t kStep = kLanes<typename From::Real>;
+  for (int64_t u = range.begin; u < range.end; u += kStep) {
     from.Blank(u).Store(to.blank_mantissa + u, to.blank_exponent + u);
     from.Label(u).Store(to.label_mantissa + u, to.label_exponent + u);
-  }
-}
-
-template <typename Real>
-void CopyIn(const SavedRow<const Real*>& from, ReachableRange range, const LatticeRow<Real>& to) {
-  for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
-    Vec<Real>::Load(from.blank_mantissa + u).Store(to.blank_mantissa + u);
-    Vec<Real>::Load(from.blank_exponent + u).Store(to.blank_exponent + u);
-    Vec<Real>::Load(from.label_mantissa + u).Store(to.label_mantissa + u);
-    Vec<Real>::Load(from.label_exponent + u).Store(to.label_exponent + u);
   }
 }
 
@@ -170,7 +162,7 @@ void RestoreRow(const Row<Logit>& row, const HalfRowSizes& sizes, const Real* la
     return;
   }
   const ReachableRange range = ReachableVectors(row, FrameOfStep<kAlpha>(row, step));
-  CopyIn(SavedRowOfStep<kAlpha>(row, sizes, lattice, step), range, to);
+  CopyStates(SavedRowOfStep<kAlpha>(row, sizes, lattice, step), range, to);
   ClearNextVector<kAlpha>(range, to);
 }
 

@@ -108,36 +108,19 @@ WARPCTC_INLINE ScaledVec<Real> Multiply(ScaledVec<Real> x, ScaledVec<Real> y) {
 // compared with others of its frame, so neither normalised nor cut at the exponent of zero.
 template <typename Real>
 WARPCTC_INLINE ScaledVec<Real> PathWeight(ScaledVec<Real> x, ScaledVec<Real> y) {
-  return {x.mantissa * y.mantissa, x.exponent + y.exponent};
+  return Multiply<false>(x, y);
 }
 
-// A working lattice row. Each of its arrays has a vector of zeros before index 0 and after index
-// width-1, so that steps read u - 1 and u + 1 without a test.
-template <typename Real>
-struct LatticeRow {
-  Real* blank_mantissa;
-  Real* blank_exponent;
-  Real* label_mantissa;
-  Real* label_exponent;
+// The four arrays of a lattice row. Pointer: Real* or const Real*.
+template <typename Pointer>
+struct RowArrays {
+  using Real = std::remove_cv_t<std::remove_pointer_t<Pointer>>;
 
-  static LatticeRow Take(Arena& arena, int64_t width) {
-    const auto take = [&] { return arena.Take<Real>(width + 2 * kLanes<Real>) + kLanes<Real>; };
-    return {take(), take(), take(), take()};
-  }
+  Pointer blank_mantissa;
+  Pointer blank_exponent;
+  Pointer label_mantissa;
+  Pointer label_exponent;
 
-  // All zero, guards included.
-  void Clear(int64_t width) const {
-    for (int64_t u = -kLanes<Real>; u < width + kLanes<Real>; ++u) {
-      blank_mantissa[u] = label_mantissa[u] = 0;
-      blank_exponent[u] = label_exponent[u] = kZeroExponent<Real>;
-    }
-  }
-  // The vector of states from u on.
-  void ClearVector(int64_t u) const {
-    const ScaledVec<Real> zero = ScaledVec<Real>::Broadcast(Scaled<Real>::Zero());
-    zero.Store(blank_mantissa + u, blank_exponent + u);
-    zero.Store(label_mantissa + u, label_exponent + u);
-  }
   WARPCTC_INLINE ScaledVec<Real> Blank(int64_t u) const {
     return ScaledVec<Real>::Load(blank_mantissa + u, blank_exponent + u);
   }
@@ -146,35 +129,37 @@ struct LatticeRow {
   }
 };
 
-// A row as it is saved: its four arrays one after the other, no guards. Pointer: Real* or const
-// Real*.
-template <typename Pointer>
-struct SavedRow {
-  Pointer blank_mantissa;
-  Pointer blank_exponent;
-  Pointer label_mantissa;
-  Pointer label_exponent;
+// A working row. Each of its arrays has a vector of zeros before index 0 and after index width-1,
+// so that steps read u - 1 and u + 1 without a test.
+template <typename Real>
+struct LatticeRow : RowArrays<Real*> {
+  static LatticeRow Take(Arena& arena, int64_t width) {
+    const auto take = [&] { return arena.Take<Real>(width + 2 * kLanes<Real>) + kLanes<Real>; };
+    return {{take(), take(), take(), take()}};
+  }
 
+  // All zero, guards included.
+  void Clear(int64_t width) const {
+    for (int64_t u = -kLanes<Real>; u < width + kLanes<Real>; u += kLanes<Real>) ClearVector(u);
+  }
+  // The vector of states from u on.
+  void ClearVector(int64_t u) const {
+    const ScaledVec<Real> zero = ScaledVec<Real>::Broadcast(Scaled<Real>::Zero());
+    zero.Store(this->blank_mantissa + u, this->blank_exponent + u);
+    zero.Store(this->label_mantissa + u, this->label_exponent + u);
+  }
+};
+
+// A row as it is saved: its arrays one after the other, no guards.
+template <typename Pointer>
+struct SavedRow : RowArrays<Pointer> {
   SavedRow(Pointer row, int64_t width)
-      : blank_mantissa(row),
-        blank_exponent(row + width),
-        label_mantissa(row + 2 * width),
-        label_exponent(row + 3 * width) {}
+      : RowArrays<Pointer>{row, row + width, row + 2 * width, row + 3 * width} {}
 
   template <typename T>
   SavedRow(const LatticeRow<T>& row)  // NOLINT: a working row is as good as a saved one
-      : blank_mantissa(row.blank_mantissa),
-        blank_exponent(row.blank_exponent),
-        label_mantissa(row.label_mantissa),
-        label_exponent(row.label_exponent) {}
-
-  using Real = std::remove_cv_t<std::remove_pointer_t<Pointer>>;
-  WARPCTC_INLINE ScaledVec<Real> Blank(int64_t u) const {
-    return ScaledVec<Real>::Load(blank_mantissa + u, blank_exponent + u);
-  }
-  WARPCTC_INLINE ScaledVec<Real> Label(int64_t u) const {
-    return ScaledVec<Real>::Load(label_mantissa + u, label_exponent + u);
-  }
+      : RowArrays<Pointer>{row.blank_mantissa, row.blank_exponent, row.label_mantissa,
+                           row.label_exponent} {}
 };
 
 // What the visitor of a step is called with, for every vector of states: the sums of the incoming
