@@ -68,16 +68,16 @@ class GatheredEmissions {
     for (int64_t u = range.begin; u < end; ++u) logits[u] = ToReal(frame[row_.label[u]]);
     for (int64_t u = end; u < range.end; ++u) logits[u] = -std::numeric_limits<Real>::infinity();
     const ScaledExp<Real> exp(block_.max[i]);
-    const auto raise = [&](int64_t u, Vec<Real> x) WARPCTC_INLINE_LAMBDA {
+    const auto store_power = [&](int64_t u, Vec<Real> x) WARPCTC_INLINE_LAMBDA {
       Vec<Real> mantissa, exponent;
       exp.Raise(x, &mantissa, &exponent);
       mantissa.Store(mantissas + u);
       exponent.Store(exponents + u);
     };
     for (int64_t u = range.begin; u < range.end; u += kLanes<Real>) {
-      raise(u, Vec<Real>::Load(logits + u));
+      store_power(u, Vec<Real>::Load(logits + u));
     }
-    raise(width_, Vec<Real>::Broadcast(ToReal(frame[row_.blank])));
+    store_power(width_, Vec<Real>::Broadcast(ToReal(frame[row_.blank])));
   }
 
   const Row<Logit>& row_;
