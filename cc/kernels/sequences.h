@@ -32,9 +32,9 @@ struct FrameBatch {
 };
 
 struct LabelBatch {
-  const int32_t* ids;   // labels of row b: ids[base[b]] … ids[base[b] + length[b] - 1], each in [0,
-                        // V) and not the blank
-  const int64_t* base;  // [B]
+  const int32_t* ids;  // labels of row b: ids[base[b]] … ids[base[b] + length[b] - 1], each in [0,
+                       // V) and not the blank
+  const int64_t* base;    // [B]
   const int64_t* length;  // [B] U of row b
   int64_t max_length;     // the largest length, or more
   int32_t blank;          // in [0, V)

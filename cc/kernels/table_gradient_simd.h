@@ -68,13 +68,15 @@ class GradientWriter<TableEmissions<Logit, kVectors>> {
     const int64_t end = a.end > b.end ? a.end : b.end;
     Vec<Real> group[kGroup];
     for (int64_t u = begin; u < end; u += kLanes<Real>) {
-      LoadGroup(steps, i, [&](int64_t frame) { return weights_.Labels(frame) + u; }, group);
+      LoadGroup(
+          steps, i, [&](int64_t frame) { return weights_.Labels(frame) + u; }, group);
       TransposeGroups(group);
       for (int k = 0; k < kGroup; ++k) {
         group[k].Store(scratch_.groups + u * kGroup + k * kLanes<Real>);
       }
     }
-    LoadGroup(steps, i, [&](int64_t frame) { return weights_.Blanks(frame); }, group);
+    LoadGroup(
+        steps, i, [&](int64_t frame) { return weights_.Blanks(frame); }, group);
     const Group<Real> blanks = SumOfEach(group);
     Real* const room = Room(i);
     const auto* const place = scratch_.place;
@@ -90,7 +92,8 @@ class GradientWriter<TableEmissions<Logit, kVectors>> {
   template <typename Steps>
   WARPCTC_INLINE void WriteGroup(const Steps& steps, int64_t i) const {
     Vec<Real> group[kGroup];
-    LoadGroup(steps, i, [&](int64_t frame) { return weights_.All(frame); }, group);
+    LoadGroup(
+        steps, i, [&](int64_t frame) { return weights_.All(frame); }, group);
     const Group<Real> shares = target_.upstream / SumOfEach(group);
     for (int k = 0; k < kVectors; ++k) {
       const int64_t v = k * kLanes<Real>;
