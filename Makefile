@@ -26,7 +26,7 @@ SETUP_BENCH = $(PYTHON) -m tools.setup --python "$(INSIDE)" --venv "$(BENCH_VENV
 
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help build test test-python asan demo bench wheel wheel-check lint format clean distclean
+.PHONY: help build test test-python asan demo bench bench-pipelines wheel wheel-check lint format clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -58,6 +58,11 @@ bench: ## speed, accuracy and memory beside the peers, into build/bench/; most o
 	@$(BUILD)
 	@$(SETUP_BENCH) bench peers
 	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
+
+bench-pipelines: ## ragged batches beside padded ones, from data set to update; some minutes
+	@$(SETUP) build demo
+	@$(BUILD)
+	$(INSIDE) -m benchmarks.pipelines $(BENCH_ARGS)
 
 wheel: ## a wheel in dist/, for this Python and this minor version of TensorFlow
 	@$(SETUP) build test

@@ -46,8 +46,15 @@ def environment(mode: str, counter: Path | None = None) -> dict[str, str]:
     return {**variables, **MALLOC_MODES[mode]}
 
 
-def run(job: dict, mode: str, *, counter: Path | None = None, timeout_s: float = TIMEOUT_S) -> dict:
-    """Runs worker.perform(job) in a fresh process; mode "memory" needs the `counter` to preload.
+def run(
+    job: dict,
+    mode: str,
+    *,
+    counter: Path | None = None,
+    timeout_s: float = TIMEOUT_S,
+    worker: str = "benchmarks.worker",
+) -> dict:
+    """Runs the worker on a job in a fresh process; mode "memory" needs the `counter` to preload.
 
     Returns:
       its result, or a dict of one entry that says why there is none: "missing" (a library that is
@@ -55,7 +62,7 @@ def run(job: dict, mode: str, *, counter: Path | None = None, timeout_s: float =
     """
     with tempfile.TemporaryDirectory(prefix="tf_warpctc_bench_") as folder:
         answer = Path(folder) / "answer.json"
-        command = [sys.executable, "-m", "benchmarks.worker", json.dumps(job), str(answer)]
+        command = [sys.executable, "-m", worker, json.dumps(job), str(answer)]
         try:
             process = subprocess.run(
                 command,

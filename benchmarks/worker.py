@@ -75,8 +75,8 @@ def perform(job: dict) -> dict:
     return {"versions": peer_class.versions(), "points": points}
 
 
-def main():
-    """The command line."""
+def main(perform=perform):
+    """The command line of a worker whose work is `perform`."""
     job, answer = json.loads(sys.argv[1]), Path(sys.argv[2])
     result = perform(job)
     partial = answer.with_suffix(".partial")

@@ -34,13 +34,28 @@ def padded(rows, width, value, dtype):
     return out
 
 
+def with_padding(decoding, padding=-1):
+    """A ragged decoding's fields as a padded one has them."""
+    if not isinstance(decoding.tokens, tf.RaggedTensor):
+        return decoding
+    behind = {"tokens": padding, "start_frames": -1, "end_frames": -1, "log_probability": 0}
+    fields = {}
+    for name, value in behind.items():
+        field = getattr(decoding, name)
+        np.testing.assert_array_equal(field.row_lengths(), decoding.lengths)
+        fields[name] = field.to_tensor(tf.cast(value, field.dtype))
+    return decoding._replace(**fields)
+
+
 def assert_matches_oracle(decoding, frames, dtype, blank, merge=True, padding=-1, token_dtype=None):
     """Every field of a GreedyDecoding of these rows, and of its sparse and ragged faces."""
     rows = [oracles.greedy_row(support.round_to(x, dtype), blank, merge) for x in frames]
     token_dtype = token_dtype or tf.int64
+    if not isinstance(decoding.tokens, tf.RaggedTensor):
+        assert decoding.tokens.shape[1] >= max((len(x) for x in frames), default=0)
+    decoding = with_padding(decoding, padding)
     width = decoding.tokens.shape[1]
     real = tf.float64 if dtype == "float64" else tf.float32
-    assert width >= max((len(x) for x in frames), default=0)
     assert decoding.tokens.dtype == token_dtype
     assert decoding.score.dtype == decoding.log_probability.dtype == real
     for field in (decoding.lengths, decoding.start_frames, decoding.end_frames):

@@ -11,7 +11,11 @@ import pytest
 import tf_warpctc
 import tf_warpctc.keras
 
-PACKAGES = {"tf_warpctc": tf_warpctc, "tf_warpctc.keras": tf_warpctc.keras}
+PACKAGES = {
+    "tf_warpctc": tf_warpctc,
+    "tf_warpctc.keras": tf_warpctc.keras,
+    "tf_warpctc.sequence": tf_warpctc.sequence,
+}
 
 
 def modules():
@@ -55,7 +59,15 @@ def test_expected_names_are_public():
             "build_info",
             "__version__",
         },
-        "tf_warpctc.keras": {"CTCLoss", "CTCGreedyDecoder", "LabelErrorRate", "CTCEndpoint"},
+        "tf_warpctc.keras": {
+            "CTCLoss",
+            "CTCGreedyDecoder",
+            "LabelErrorRate",
+            "CTCEndpoint",
+            "PerFrame",
+            "Padded",
+        },
+        "tf_warpctc.sequence": {"from_lod", "to_lod", "slice_levels", "slice_in_level"},
     }
     for package, names in expected.items():
         assert names <= set(PACKAGES[package].__all__)
@@ -68,10 +80,13 @@ def test_all_names_exist(package):
     assert module.__doc__
     for name in module.__all__:
         assert hasattr(module, name), f"{package}.__all__ has {name}, which does not exist"
+    # A package shows what it imports, a module what it defines.
     shown = {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+        if not name.startswith("_")
+        and not isinstance(value, types.ModuleType)
+        and (hasattr(module, "__path__") or getattr(value, "__module__", package) == package)
     }
     assert shown <= set(module.__all__), "public by name but not in __all__"
 

@@ -9,7 +9,7 @@ from oracles import greedy_row
 
 from tf_warpctc.keras import CTCEndpoint, CTCGreedyDecoder
 
-OUTPUTS = ("padded", "ragged", "sparse", "details")
+OUTPUTS = (None, "padded", "ragged", "sparse", "details")
 DETAILS = ("tokens", "lengths", "score", "start_frames", "end_frames", "log_probability")
 
 
@@ -126,7 +126,7 @@ class TestDecoder:
         expected = [row[row > 0].tolist() for row in task.labels]
         predicted = model.predict(task.frames, batch_size=3, verbose=0)
         assert to_lists(predicted) == expected
-        if output in ("padded", "details"):
+        if output in (None, "padded", "details"):
             model.export(tmp_path / "saved", verbose=False)
             saved = tf.saved_model.load(tmp_path / "saved")
             served = saved.serve(tf.constant(task.frames))

@@ -24,7 +24,16 @@ def test_snippets_run(tmp_path, monkeypatch):
     np.testing.assert_array_equal(names["tokens"], names["decoded"].tokens)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/performance.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/performance.md",
+        "docs/performance_pipelines.md",
+        "examples/read_digits/README.md",
+    ],
+)
 def test_links_lead_somewhere(page):
     path = README.parent / page
     links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())

@@ -5,20 +5,10 @@ from typing import Any
 import tensorflow as tf
 
 from tf_warpctc._library import ops
-from tf_warpctc.inputs import id_sequences, is_ragged
+from tf_warpctc.inputs import id_sequences
+from tf_warpctc.structure import innermost_rows, is_nested, row_prefixes, with_innermost_rows
 
 __all__ = ["ctc_align"]
-
-
-def _packed_prefixes(
-    values: tf.Tensor, row_splits: tf.Tensor, lengths: tf.Tensor
-) -> tf.RaggedTensor:
-    """The first lengths[b] values of each packed row."""
-    starts = row_splits[:-1]
-    kept = tf.ragged.range(
-        starts, starts + tf.cast(lengths, starts.dtype), row_splits_dtype=row_splits.dtype
-    )
-    return kept.with_values(tf.gather(values, kept.values))
 
 
 def ctc_align(
@@ -62,9 +52,10 @@ def ctc_align(
     >>> lengths.numpy().tolist()
     [3, 1]
     """
-    if is_ragged(tokens) and tokens.ragged_rank > 1:
-        inner = ctc_align(tokens.values, length, blank_index, merge_repeated, padding_value, name)
-        return tokens.with_values(inner)
+    if is_nested(tokens):
+        rows = innermost_rows(tokens)
+        aligned = ctc_align(rows, length, blank_index, merge_repeated, padding_value, name)
+        return with_innermost_rows(tokens, aligned)
     with tf.name_scope(name or "ctc_align"):
         ids = id_sequences(tokens, length, "tokens", "length")
         aligned, lengths = ops.warp_ctc_ctc_align(
@@ -77,4 +68,5 @@ def ctc_align(
         )
         if not ids.is_packed:
             return aligned, lengths
-        return _packed_prefixes(aligned, ids.rows, lengths)
+        aligned = tf.RaggedTensor.from_row_splits(aligned, ids.rows, validate=False)
+        return row_prefixes(aligned, lengths)[0]

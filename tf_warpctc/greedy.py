@@ -6,6 +6,13 @@ import tensorflow as tf
 
 from tf_warpctc._library import ops
 from tf_warpctc.inputs import Sequences, logits_sequences, real_dtype
+from tf_warpctc.structure import (
+    innermost_rows,
+    is_nested,
+    is_ragged,
+    row_prefixes,
+    with_innermost_rows,
+)
 
 __all__ = ["GreedyDecoding", "ctc_greedy_decode", "ctc_greedy_decoder"]
 
@@ -13,8 +20,12 @@ __all__ = ["GreedyDecoding", "ctc_greedy_decode", "ctc_greedy_decoder"]
 class GreedyDecoding(NamedTuple):
     """What `ctc_greedy_decode` returns: tensors that share one order of tokens.
 
+    From padded logits, with a row's tokens first and padding behind them. From ragged logits,
+    RaggedTensors of no padding: [B, (tokens)] in place of [B, T], under the outer rows of nested
+    logits, which the fields with one entry a row have too.
+
     Attributes:
-      tokens: Ids [B, T], a row's tokens first, then the padding value.
+      tokens: Ids [B, T]; the padding value behind them.
       lengths: Number of tokens [B].
       score: Minus the sum of the largest logits of the live frames [B], as TensorFlow has it.
         float64 for float64 logits, else float32, as is log_probability.
@@ -34,15 +45,17 @@ class GreedyDecoding(NamedTuple):
     [[2, 4, -1, -1]]
     """
 
-    tokens: tf.Tensor
-    lengths: tf.Tensor
-    score: tf.Tensor
-    start_frames: tf.Tensor
-    end_frames: tf.Tensor
-    log_probability: tf.Tensor
+    tokens: tf.Tensor | tf.RaggedTensor
+    lengths: tf.Tensor | tf.RaggedTensor
+    score: tf.Tensor | tf.RaggedTensor
+    start_frames: tf.Tensor | tf.RaggedTensor
+    end_frames: tf.Tensor | tf.RaggedTensor
+    log_probability: tf.Tensor | tf.RaggedTensor
 
     def to_ragged(self) -> tf.RaggedTensor:
         """The tokens as a RaggedTensor [B, (tokens)]."""
+        if is_ragged(self.tokens):
+            return self.tokens
         return tf.RaggedTensor.from_tensor(self.tokens, lengths=self.lengths)
 
     def to_sparse(self) -> tf.SparseTensor:
@@ -91,17 +104,19 @@ def ctc_greedy_decode(
 
     Args:
       logits: float16, bfloat16, float32 or float64 [B, T, V]; [T, B, V] with
-        `logits_time_major=True`; or a `tf.RaggedTensor` [B, (T), V].
+        `logits_time_major=True`; or a `tf.RaggedTensor` [B, (T), V], or one with more outer
+        dimensions, which pass through as they are.
       logit_length: int32 or int64 [B], at most T. None: all are T, or as ragged logits say.
       blank_index: The class of the blank; negative counts from V.
       logits_time_major: Whether padded logits are [T, B, V].
       merge_repeated: Whether a run of one class is one token; else each of its frames is.
-      padding_value: What stands behind a row's tokens.
+      padding_value: What stands behind a row's tokens; ragged tokens have no padding.
       dtype: tf.int32 or tf.int64, for tokens, lengths and frames.
       name: A name for the operation.
 
     Returns:
-      A `GreedyDecoding`. In a graph, fields that are not used are not computed.
+      A `GreedyDecoding`, ragged for ragged logits. In a graph, fields that are not used are not
+      computed.
 
     Raises:
       ValueError: For shapes or arguments that do not fit, known before any value is.
@@ -121,30 +136,42 @@ def ctc_greedy_decode(
     [[0, 3, 4, -1, -1, -1]]
     >>> decoded.to_ragged().to_list()
     [[2, 2, 1]]
+    >>> lines = tf.RaggedTensor.from_row_splits(tf.one_hot(path[0], 3), [0, 2, 2, 6])
+    >>> tf_warpctc.ctc_greedy_decode(lines).tokens.to_list()
+    [[2], [], [2, 1]]
     """
     dtype = tf.as_dtype(dtype)
     if dtype not in (tf.int32, tf.int64):
         raise TypeError(f"dtype must be tf.int32 or tf.int64, received {dtype.name}")
+    if is_nested(logits):
+        decoded = ctc_greedy_decode(
+            innermost_rows(logits),
+            logit_length,
+            blank_index,
+            merge_repeated=merge_repeated,
+            dtype=dtype,
+            name=name,
+        )
+        return GreedyDecoding(*(with_innermost_rows(logits, field) for field in decoded))
     with tf.name_scope(name or "ctc_greedy_decode"):
         frames = logits_sequences(logits, logit_length, logits_time_major)
         decoded = _decode(frames, blank_index, merge_repeated, padding_value, dtype)
         if not frames.is_packed:
             return decoded
-        return _padded(decoded, frames.rows, padding_value)
+        return _ragged(decoded, frames.rows)
 
 
-def _padded(decoded: GreedyDecoding, row_splits: tf.Tensor, padding_value: int) -> GreedyDecoding:
-    """The per-token fields of a packed decoding as [B, T], T the longest row's frames."""
-
-    def pad(values: tf.Tensor, default: int | float) -> tf.Tensor:
-        ragged = tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
-        return ragged.to_tensor(default_value=tf.cast(default, values.dtype))
-
+def _ragged(decoded: GreedyDecoding, row_splits: tf.Tensor) -> GreedyDecoding:
+    """Makes the per-token fields of a packed decoding, a token a frame, ragged: [B, (tokens)]."""
+    tokens, starts, ends, log_probability = row_prefixes(
+        tf.RaggedTensor.from_row_splits(decoded.tokens, row_splits, validate=False),
+        decoded.lengths,
+        decoded.start_frames,
+        decoded.end_frames,
+        decoded.log_probability,
+    )
     return decoded._replace(
-        tokens=pad(decoded.tokens, padding_value),
-        start_frames=pad(decoded.start_frames, -1),
-        end_frames=pad(decoded.end_frames, -1),
-        log_probability=pad(decoded.log_probability, 0),
+        tokens=tokens, start_frames=starts, end_frames=ends, log_probability=log_probability
     )
 
 

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tf_warpctc.checks import require
+from tf_warpctc.structure import is_ragged
+
 
 class Sequences(NamedTuple):
     """A batch of sequences as the ops take it."""
@@ -20,11 +23,6 @@ class Sequences(NamedTuple):
     def is_packed(self) -> bool:
         """Whether `rows` are row splits."""
         return self.layout == "packed"
-
-
-def is_ragged(x: Any) -> bool:
-    """Whether x is a RaggedTensor, in eager mode or in a graph."""
-    return isinstance(x, tf.RaggedTensor)
 
 
 def is_sparse(x: Any) -> bool:
@@ -60,43 +58,44 @@ def _reject_length(length: Any, name: str, values_name: str, kind: str) -> None:
         )
 
 
-def _require_ragged_rank_1(x: tf.RaggedTensor, name: str, inner: str) -> None:
-    if x.ragged_rank != 1:
+def _require_one_level(x: tf.RaggedTensor, name: str, form: str) -> None:
+    """x is ragged in one dimension, and its rows hold what `form` says."""
+    values_rank = form.count(",")
+    if x.ragged_rank != 1 or x.values.shape.rank not in (None, values_rank):
         raise ValueError(
-            f"{name} must have one ragged dimension ([B, (T){inner}]), "
-            f"received ragged rank {x.ragged_rank} and shape {x.shape}"
+            f"{name} must have the form {form} (more outer dimensions only where labels and logits "
+            f"are nested alike), received ragged rank {x.ragged_rank} and shape {x.shape}"
         )
 
 
 def ragged_from_sparse(x: tf.SparseTensor, name: str) -> tf.RaggedTensor:
     """The rows of x; InvalidArgumentError unless each row's entries are at columns 0, 1, ..."""
     row, column = x.indices[:, 0], x.indices[:, 1]
+    count = x.dense_shape[0]
+    outside = (row < 0) | (row >= count)
     checks = [
-        tf.debugging.assert_non_negative(
-            row, f"{name}: a row index of the SparseTensor is negative"
+        *require(
+            tf.logical_not(tf.reduce_any(outside)),
+            f"{name}: row indices of the SparseTensor must lie inside its dense_shape. Received "
+            "number of rows, indices outside:",
+            count,
+            tf.boolean_mask(row, outside),
         ),
-        tf.debugging.assert_less(
+        *require(
+            tf.reduce_all(row[1:] >= row[:-1]),
+            f"{name}: the indices of the SparseTensor must be in order. Received row indices:",
             row,
-            x.dense_shape[0],
-            f"{name}: a row index of the SparseTensor lies outside its dense_shape",
-        ),
-        tf.debugging.assert_non_negative(
-            row[1:] - row[:-1], f"{name}: the indices of the SparseTensor are not in order"
         ),
     ]
     with tf.control_dependencies(checks):
-        rows = tf.RaggedTensor.from_value_rowids(
-            x.values, row, nrows=x.dense_shape[0], validate=False
-        )
-    expected = tf.ragged.range(rows.row_lengths()).flat_values
-    checks = [
-        tf.debugging.assert_equal(
-            column,
-            expected,
-            f"{name}: the entries of each row of the SparseTensor must be at columns 0, 1, ... "
-            "(right-ragged)",
-        )
-    ]
+        rows = tf.RaggedTensor.from_value_rowids(x.values, row, nrows=count, validate=False)
+    gap = tf.not_equal(column, tf.ragged.range(rows.row_lengths()).flat_values)
+    checks = require(
+        tf.logical_not(tf.reduce_any(gap)),
+        f"{name}: the entries of each row of the SparseTensor must be at columns 0, 1, ... "
+        "(right-ragged). Rows where they are not:",
+        tf.unique(tf.boolean_mask(row, gap))[0],
+    )
     with tf.control_dependencies(checks):
         return rows.with_values(tf.identity(rows.values))
 
@@ -105,7 +104,7 @@ def logits_sequences(logits: Any, logit_length: Any, time_major: bool) -> Sequen
     """Logits: a padded tensor with lengths (or None), or a RaggedTensor of frames."""
     if is_ragged(logits):
         _reject_length(logit_length, "logit_length", "logits", "RaggedTensor")
-        _require_ragged_rank_1(logits, "logits", ", V")
+        _require_one_level(logits, "logits", "[B, (T), V]")
         return Sequences(logits.values, logits.row_splits, "packed")
     logits = tf.convert_to_tensor(logits, name="logits")
     if not logits.dtype.is_floating:
@@ -130,7 +129,7 @@ def id_sequences(
     elif is_ragged(ids):
         _reject_length(length, length_name, name, "RaggedTensor")
     if is_ragged(ids):
-        _require_ragged_rank_1(ids, name, "")
+        _require_one_level(ids, name, "[B, (U)]")
         return Sequences(_integer_tensor(ids.values, name), ids.row_splits, "packed")
     ids = _integer_tensor(ids, name)
     if ids.shape.rank not in (None, 2):

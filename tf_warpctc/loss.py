@@ -12,6 +12,12 @@ from tf_warpctc.inputs import (
     one_rows_dtype,
     real_dtype,
 )
+from tf_warpctc.structure import (
+    innermost_rows,
+    innermost_rows_alike,
+    is_nested,
+    with_innermost_rows,
+)
 
 __all__ = ["ctc_loss"]
 
@@ -30,7 +36,7 @@ def ctc_loss(
     name: str | None = None,
     *,
     on_infeasible: str | None = None,
-) -> tf.Tensor:
+) -> tf.Tensor | tf.RaggedTensor:
     """Computes the CTC loss of each row: a drop-in for `tf.nn.ctc_loss`.
 
     The loss is -log of the probability that the frames spell the label, summed over all alignments
@@ -42,7 +48,9 @@ def ctc_loss(
         `tf.RaggedTensor` [B, (U)]; or a `tf.SparseTensor` [B, U].
       logits: Unnormalised log-probabilities, float16, bfloat16, float32 or float64: [T, B, V];
         [B, T, V] with `logits_time_major=False`; or a `tf.RaggedTensor` [B, (T), V], which is
-        computed without padding. -inf marks a class that cannot occur.
+        computed without padding. -inf marks a class that cannot occur. Ragged logits may be nested
+        to any depth, as [D, (B), (T), V] for documents of lines of frames; then labels must be
+        ragged and nested alike, [D, (B), (U)].
       label_length: int32 or int64 [B], at most U. None: all are U, or as ragged or sparse labels
         say.
       logit_length: int32 or int64 [B], at most T. None: all are T, or as ragged logits say. Frames
@@ -58,13 +66,15 @@ def ctc_loss(
 
     Returns:
       Losses [B], not negative: float64 for float64 logits, else float32. A NaN in a live frame
-      makes its row's loss NaN, and no other.
+      makes its row's loss NaN, and no other. For nested logits, a `tf.RaggedTensor` [D, (B)] with
+      their outer structure.
 
     Raises:
       ValueError: For shapes or arguments that do not fit, known before any value is.
       TypeError: For a dtype not named above.
       tf.errors.InvalidArgumentError: For a label outside [0, V) or equal to the blank within its
-        length, or a length outside its bounds; the message names row, value and bound.
+        length, or a length outside its bounds; the message names row, value and bound. For labels
+        and logits nested in different ways; the message names level, rows and both numbers.
       NotImplementedError: When a second derivative is asked for.
 
     Example:
@@ -75,6 +85,15 @@ def ctc_loss(
     >>> loss = tf_warpctc.ctc_loss([[1]], logits, [1], [2])
     >>> print(f"{loss[0]:.6f}")  # -log(3 alignments / 3^2)
     1.098612
+
+    Two documents, of two lines and of one:
+
+    >>> frames = tf.RaggedTensor.from_row_splits(tf.zeros([6, 3]), [0, 2, 4, 6])
+    >>> logits = tf.RaggedTensor.from_row_splits(frames, [0, 2, 3])
+    >>> labels = tf.ragged.constant([[[1], [2]], [[1, 2]]], tf.int32)
+    >>> loss = tf_warpctc.ctc_loss(labels, logits, None, None)
+    >>> [[round(x, 4) for x in document] for document in loss.to_list()]
+    [[1.0986, 1.0986], [2.1972]]
     """
     del unique  # a hint for TensorFlow's algorithm, not for this one
     if on_infeasible is None:
@@ -91,6 +110,17 @@ def ctc_loss(
         if is_sparse(labels):  # as tf.nn.ctc_loss: its sparse form has another default
             raise ValueError("blank_index must be given when labels is a SparseTensor")
         blank_index = 0
+    if is_nested(logits):
+        losses = ctc_loss(
+            innermost_rows_alike(labels, "labels", logits, "logits"),
+            innermost_rows(logits),
+            label_length,
+            logit_length,
+            blank_index=blank_index,
+            name=name,
+            on_infeasible=on_infeasible,
+        )
+        return with_innermost_rows(logits, losses)
     with tf.name_scope(name or "ctc_loss"):
         frames = logits_sequences(logits, logit_length, logits_time_major)
         ids = id_sequences(labels, label_length)

@@ -54,9 +54,11 @@ def split_scans(seed: int) -> tuple[Scans, Scans, Scans]:
     return tuple(Scans(ink[part], digits.target[part]) for part in parts)
 
 
-def make_line(scans: Scans, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Sets randomly chosen scans side by side: (columns [width, HEIGHT], label [3 to 9])."""
-    chosen = rng.choice(len(scans.digit), rng.integers(*DIGITS_PER_LINE, endpoint=True))
+def make_line(
+    scans: Scans, rng: np.random.Generator, digits: tuple[int, int] = DIGITS_PER_LINE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sets randomly chosen scans side by side: (columns [width, HEIGHT], label [`digits`])."""
+    chosen = rng.choice(len(scans.digit), rng.integers(*digits, endpoint=True))
 
     strips, lefts, left = [], [], int(rng.integers(*MARGIN, endpoint=True))
     for scan in scans.ink[chosen]:
@@ -76,11 +78,13 @@ def make_line(scans: Scans, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
     return columns.clip(0, 1), scans.digit[chosen].astype(np.int32)
 
 
-def stream_lines(scans: Scans, count: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def stream_lines(
+    scans: Scans, count: int, seed: int, digits: tuple[int, int] = DIGITS_PER_LINE
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yields `count` new lines; the same seed gives the same lines."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        yield make_line(scans, rng)
+        yield make_line(scans, rng, digits)
 
 
 def make_lines(scans: Scans, count: int, seed: int) -> Lines:

@@ -8,10 +8,12 @@
 | `CTCTargets` | labels with explicit lengths as one target, for `tf.data` |
 | `CTCModel` | a functional model whose `y` may be a dict of labels and lengths, for arrays too |
 | `CTCTargetsMixin` | the same for model classes of one's own |
+| `PerFrame` | a layer that applies another to the frames of a ragged tensor, without padding |
+| `Padded` | the same for layers that need rows padded, with their mask |
 | `CTCEndpoint` | a layer that adds the loss in functional models which take labels as inputs |
 
-Logits are batch-major here, [B,T,V], as everywhere in Keras. All classes are registered under the
-package "tf_warpctc", so that a saved model loads once this module is imported.
+Logits are batch-major here, [B,T,V], as everywhere in Keras, or ragged, [B,(T),V]. All classes are
+registered under the package "tf_warpctc", so that a saved model loads once this module is imported.
 """
 
 import keras
@@ -27,6 +29,7 @@ from tf_warpctc.keras.layers import CTCEndpoint, CTCGreedyDecoder
 from tf_warpctc.keras.losses import CTCLoss
 from tf_warpctc.keras.metrics import LabelErrorRate
 from tf_warpctc.keras.models import CTCModel, CTCTargetsMixin
+from tf_warpctc.keras.ragged import Padded, PerFrame
 from tf_warpctc.keras.targets import CTCTargets
 
 __all__ = [
@@ -37,4 +40,6 @@ __all__ = [
     "CTCTargets",
     "CTCTargetsMixin",
     "LabelErrorRate",
+    "Padded",
+    "PerFrame",
 ]

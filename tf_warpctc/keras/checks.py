@@ -7,8 +7,15 @@ values show raises InvalidArgumentError: eagerly at once, from an assertion in a
 from __future__ import annotations
 
 import keras
-import numpy as np
 import tensorflow as tf
+
+from tf_warpctc.checks import require
+from tf_warpctc.inputs import is_sparse
+from tf_warpctc.sequence import slice_levels
+from tf_warpctc.structure import flat_values_alike, is_ragged
+
+# What the classes are registered under.
+PACKAGE = "tf_warpctc"
 
 # Floating dtypes in which a class id at or above 2**bits may be another id, rounded.
 _EXACT_INTEGER_BITS = {
@@ -17,23 +24,6 @@ _EXACT_INTEGER_BITS = {
     tf.float32: 24,
     tf.float64: 53,
 }
-
-# How many entries of a wrong tensor an error shows.
-_SHOWN = 8
-
-
-def require(condition, message: str, *data) -> list:
-    """Raises InvalidArgumentError with `message` and `data` unless `condition` (scalar) holds.
-
-    Returns:
-      What `tf.control_dependencies` takes, so that in a graph the checked values aren't used first.
-    """
-    if not tf.executing_eagerly():
-        return [tf.debugging.Assert(condition, [message, *data], summarize=_SHOWN)]
-    if not condition:
-        shown = (np.array2string(np.asarray(value), threshold=_SHOWN) for value in data)
-        raise tf.errors.InvalidArgumentError(None, None, " ".join([message, *shown]))
-    return []
 
 
 def reject_symbolic(value, argument: str, owner: str) -> None:
@@ -86,9 +76,9 @@ def as_integers(value, argument: str):
 
 def flat_values(value) -> tf.Tensor:
     """The tensor of stored values of a dense, ragged or sparse tensor."""
-    if isinstance(value, tf.RaggedTensor):
+    if is_ragged(value):
         return value.flat_values
-    if isinstance(value, tf.SparseTensor):
+    if is_sparse(value):
         return value.values
     return value
 
@@ -109,42 +99,60 @@ def row_vector(value, argument: str) -> tf.Tensor:
     raise ValueError(f"`{argument}` must have shape [B] or [B,1]. Received: shape {shape}")
 
 
-def row_weights(sample_weight, rows: tf.Tensor) -> tf.Tensor:
-    """Converts `sample_weight` [B] or [B,1] to the dtype and the shape [B] of `rows`.
+def row_weights(sample_weight, rows, dtype=None) -> tf.Tensor:
+    """Converts `sample_weight` to one weight for each of the rows that `rows` has an entry for.
+
+    Args:
+      sample_weight: [B] or [B,1]; for nested rows [D] or [D,1], a weight for all rows of an outer
+        one, or a RaggedTensor of the structure of `rows`.
+      rows: [B], or for nested rows a RaggedTensor [D,(B)] of any depth.
+      dtype: of the result, by default that of `rows`.
+
+    Returns:
+      Weights [B] in the order of the flat values of `rows`.
 
     Raises:
-      ValueError: the static shape isn't [B] or [B,1], or its B differs from that of `rows`.
+      ValueError: the static shape isn't one of these, or doesn't fit to the static shape of `rows`.
       tf.errors.InvalidArgumentError: the number of weights differs from the number of rows.
     """
+    dtype = dtype or rows.dtype
+    nested = is_ragged(rows)
+    if nested and is_ragged(sample_weight):
+        weights = flat_values_alike(sample_weight, "sample_weight", rows, "the losses")
+        return tf.cast(weights, dtype)
     weights = row_vector(
-        tf.cast(tf.convert_to_tensor(sample_weight), rows.dtype), argument="sample_weight"
+        tf.cast(tf.convert_to_tensor(sample_weight), dtype), argument="sample_weight"
     )
-    if not weights.shape.is_compatible_with(rows.shape):
+    count = rows.nrows() if nested else tf.size(rows)
+    if not weights.shape.is_compatible_with(rows.shape[:1]):
         raise ValueError(
             f"`sample_weight` must hold one weight for each of the {rows.shape[0]} rows of the "
             f"batch. Received: shape {weights.shape}"
         )
     checks = require(
-        tf.equal(tf.size(weights), tf.size(rows)),
+        tf.equal(tf.size(weights, out_type=count.dtype), count),
         "`sample_weight` must hold one weight for each row of the batch. Received weights, rows:",
         tf.size(weights),
-        tf.size(rows),
+        count,
     )
     with tf.control_dependencies(checks):
+        if nested:
+            return tf.gather(weights, slice_levels(rows, 0, 1).value_rowids())
         return tf.identity(weights)
 
 
 def as_logits(y_pred, argument: str, owner: str):
-    """Checks logits [B,T,V] (dense, or a RaggedTensor [B,(T),V]) and returns them uncast."""
+    """Checks logits [B,T,V] (dense, or a RaggedTensor [...,(T),V]) and returns them uncast."""
     reject_symbolic(y_pred, argument, owner)
     if not tf.is_tensor(y_pred):
         y_pred = tf.convert_to_tensor(y_pred)
-    if isinstance(y_pred, tf.SparseTensor) or not y_pred.dtype.is_floating:
+    if is_sparse(y_pred) or not y_pred.dtype.is_floating:
         raise TypeError(
             f"{owner}: `{argument}` must be dense or ragged floating-point logits [B,T,V]. "
             f"Received: {type(y_pred).__name__} of dtype {y_pred.dtype.name}"
         )
-    if y_pred.shape.rank not in (None, 3):
+    ragged_rank = y_pred.ragged_rank if is_ragged(y_pred) else 1
+    if y_pred.shape.rank not in (None, ragged_rank + 2):
         raise ValueError(
             f"{owner}: `{argument}` must be logits with shape [B,T,V]. "
             f"Received: shape {y_pred.shape}"

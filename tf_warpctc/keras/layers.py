@@ -6,13 +6,20 @@ import keras
 import tensorflow as tf
 
 from tf_warpctc.greedy import ctc_greedy_decode
-from tf_warpctc.keras.checks import as_logits, check_blank_index, row_weights
-from tf_warpctc.keras.losses import PACKAGE, CTCLoss
+from tf_warpctc.keras.checks import (
+    PACKAGE,
+    as_logits,
+    check_blank_index,
+    flat_values,
+    row_weights,
+)
+from tf_warpctc.keras.losses import CTCLoss
 from tf_warpctc.keras.masks import frame_lengths
 from tf_warpctc.keras.metrics import LabelErrorRate
 from tf_warpctc.keras.targets import CTCTargets
+from tf_warpctc.structure import is_ragged
 
-OUTPUTS = ("padded", "ragged", "sparse", "details")
+OUTPUTS = (None, "padded", "ragged", "sparse", "details")
 
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
@@ -26,23 +33,24 @@ class CTCGreedyDecoder(keras.layers.Layer):
     Args:
       blank_index: index of the blank class, 0 by default; negative values count from V.
       merge_repeated: whether equal classes in neighbouring frames are one token, True by default.
-      padding_value: what pads rows of tokens, -1 by default.
-      output: what a call returns, "padded" by default:
+      padding_value: what pads rows of tokens, -1 by default; ragged tokens have no padding.
+      output: what a call returns, None by default:
 
+        - None: "ragged" for ragged logits, else "padded";
         - "padded": int64 tokens [B,T], padded on the right with `padding_value`;
-        - "ragged": a RaggedTensor of int64 tokens [B,(T)];
+        - "ragged": a RaggedTensor of int64 tokens [B,(T)], with the outer rows of nested logits;
         - "sparse": a SparseTensor of int64 tokens [B,T];
         - "details": a dict of tensors: `tokens` as for "padded", `lengths` [B], `score` [B]
           (the negated sum of the largest logit of each live frame), and for each token
           `start_frames`, `end_frames` (half-open spans, padded with -1) and `log_probability`
-          (padded with 0), all [B,T].
+          (padded with 0), all [B,T]; from ragged logits these are RaggedTensors.
 
         A SavedModel signature can return "padded" and "details" only, since it returns plain
         tensors; the others can be exported as the `call` of a tf.Module.
       **kwargs: of `keras.layers.Layer`, such as `name`.
 
     Args of a call:
-      logits: [B,T,V], or a RaggedTensor [B,(T),V].
+      logits: [B,T,V], or a RaggedTensor [B,(T),V] or one with more outer dimensions.
       lengths: integers [B], the live frames of each row; None by default, for which the mask
         decides. Must be None for ragged logits.
       mask: bool [B,T], true up to a row's last live frame; None by default, for which the Keras
@@ -70,7 +78,7 @@ class CTCGreedyDecoder(keras.layers.Layer):
         blank_index: int = 0,
         merge_repeated: bool = True,
         padding_value: int = -1,
-        output: str = "padded",
+        output: str | None = None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -95,13 +103,15 @@ class CTCGreedyDecoder(keras.layers.Layer):
             merge_repeated=self.merge_repeated,
             padding_value=self.padding_value,
         )
-        if self.output_form == "padded":
-            return decoding.tokens
-        if self.output_form == "ragged":
+        ragged = is_ragged(logits)
+        form = self._form(ragged)
+        if form == "padded":
+            return decoding.tokens.to_tensor(self.padding_value) if ragged else decoding.tokens
+        if form == "ragged":
             return decoding.to_ragged()
-        if self.output_form == "sparse":
+        if form == "sparse":
             tokens = decoding.to_sparse()
-            if isinstance(logits, tf.RaggedTensor):
+            if ragged:
                 return tokens
             # T in place of the longest row makes batches alike, so that `predict` can join them.
             shape = tf.shape(logits, out_type=tf.int64)[:2]
@@ -111,17 +121,21 @@ class CTCGreedyDecoder(keras.layers.Layer):
     def compute_mask(self, inputs, previous_mask=None):
         return None
 
+    def _form(self, ragged: bool) -> str:
+        """What a call returns, for ragged logits or for padded ones."""
+        return self.output_form or ("ragged" if ragged else "padded")
+
     def compute_output_shape(self, logits_shape, lengths_shape=None):
-        if len(logits_shape) != 3:
+        if len(logits_shape) < 3:
             raise ValueError(
                 f"CTCGreedyDecoder: `logits` must have shape [B,T,V]. Received: {logits_shape}"
             )
-        batch, time, _ = logits_shape
+        *rows, time, _ = logits_shape
+        per_row, per_token = tuple(rows), (*rows, time)
         if self.output_form == "ragged":
-            return (batch, None)
+            return (*rows, None)
         if self.output_form != "details":
-            return (batch, time)
-        per_row, per_token = (batch,), (batch, time)
+            return per_token
         return {
             "tokens": per_token,
             "lengths": per_row,
@@ -133,15 +147,23 @@ class CTCGreedyDecoder(keras.layers.Layer):
 
     def compute_output_spec(self, logits, lengths=None, mask=None):
         shape = self.compute_output_shape(logits.shape)
-        if self.output_form == "padded":
+        form = self._form(logits.ragged)
+        if form == "padded":
             return keras.KerasTensor(shape, dtype="int64")
-        if self.output_form == "ragged":
+        if form == "ragged":
             return keras.KerasTensor(shape, dtype="int64", ragged=True)
-        if self.output_form == "sparse":
+        if form == "sparse":
             return keras.KerasTensor(shape, dtype="int64", sparse=True)
         real = "float64" if logits.dtype == "float64" else "float32"
         dtypes = {"score": real, "log_probability": real}
-        return {key: keras.KerasTensor(shape[key], dtype=dtypes.get(key, "int64")) for key in shape}
+        return {
+            key: keras.KerasTensor(
+                shape[key],
+                dtype=dtypes.get(key, "int64"),
+                ragged=logits.ragged and len(shape[key]) > 1,
+            )
+            for key in shape
+        }
 
     def get_config(self):
         return {
@@ -215,9 +237,10 @@ class CTCEndpoint(keras.layers.Layer):
         if labels is None:
             return logits
         targets = CTCTargets(labels, label_length, logit_length)
-        losses = self.loss(targets, logits)
+        rows = self.loss(targets, logits)
+        losses = flat_values(rows)
         if sample_weight is not None:
-            weights = row_weights(sample_weight, losses)
+            weights = row_weights(sample_weight, rows)
             losses = tf.where(weights == 0, tf.zeros_like(losses), losses * weights)
         # The trainer divides by the number of replicas, so this is the mean within the replica.
         self.add_loss(

@@ -12,12 +12,17 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-from tf_warpctc.keras.checks import as_logits, check_blank_index, row_weights
+from tf_warpctc.keras.checks import (
+    PACKAGE,
+    as_logits,
+    check_blank_index,
+    flat_values,
+    row_weights,
+)
 from tf_warpctc.keras.masks import frame_lengths
 from tf_warpctc.keras.targets import count_classes, resolve_targets
 from tf_warpctc.loss import ctc_loss
-
-PACKAGE = "tf_warpctc"
+from tf_warpctc.structure import is_ragged
 
 
 class _RowReduction(keras.losses.Loss):
@@ -34,7 +39,9 @@ class CTCLoss(keras.losses.Loss):
     `y_pred` is logits [B,T,V] (no softmax) of dtype float16, bfloat16, float32 or float64, or a
     RaggedTensor [B,(T),V] of frames. How many frames of a row are live is taken from
     `logit_length` of an explicit target, else from the Keras mask of `y_pred`, else all are. The
-    mask must be true up to some frame and false after it.
+    mask must be true up to some frame and false after it. Ragged logits may be nested, as
+    [D,(B),(T),V] for documents of lines: `y_true` is then ragged and nested alike, and each
+    innermost row is one for the reduction.
 
     `y_true` is any of
 
@@ -64,7 +71,11 @@ class CTCLoss(keras.losses.Loss):
       name: name of the loss.
       dtype: dtype of the result if it is wider than that of the losses: "float64" or None.
 
-    Returns of a call: a scalar, or [B] for the reductions "none" and None.
+    Args of a call: `y_true`, `y_pred`, and `sample_weight`, None or weights [B] or [B,1]; for
+      nested logits also [D], which count for all rows of a document, or ragged [D,(B)].
+
+    Returns of a call: a scalar; for the reductions "none" and None [B], or for nested logits a
+      RaggedTensor of their outer structure.
 
     Raises of a call:
       TypeError, ValueError: a dtype, shape or form of an argument is wrong.
@@ -106,17 +117,20 @@ class CTCLoss(keras.losses.Loss):
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         with keras.name_scope(self.name):
-            losses = self.call(y_true, y_pred)
+            rows = self.call(y_true, y_pred)
+            losses = flat_values(rows)
             if self.dtype == "float64":
                 losses = tf.cast(losses, tf.float64)
             if sample_weight is not None:
-                sample_weight = row_weights(sample_weight, losses)
+                sample_weight = row_weights(sample_weight, rows, losses.dtype)
                 losses = tf.where(sample_weight == 0, tf.zeros_like(losses), losses)
             reduce = _RowReduction(self.name, self.reduction, losses.dtype.name)
-            return reduce(losses, losses, sample_weight)
+            reduced = reduce(losses, losses, sample_weight)
+            nested = is_ragged(rows) and self.reduction in (None, "none")
+            return rows.with_flat_values(reduced) if nested else reduced
 
     def call(self, y_true, y_pred):
-        """Losses [B] of each row, before weights and reduction."""
+        """Losses of each row, [B] or as nested as the logits, before weights and reduction."""
         owner = type(self).__name__
         logits = as_logits(y_pred, "y_pred", owner)
         targets = resolve_targets(y_true, self.blank_index, count_classes(logits), owner)

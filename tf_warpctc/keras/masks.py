@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tf_warpctc.keras.checks import as_integers, require, row_vector
+from tf_warpctc.checks import require
+from tf_warpctc.keras.checks import as_integers, row_vector
+from tf_warpctc.structure import is_ragged
 
 
 def keras_mask(tensor):
@@ -35,7 +37,7 @@ def frame_lengths(logits, logit_length=None, mask=None, argument: str = "logit_l
       ValueError: `logit_length` given for ragged logits, or a static shape that cannot fit.
       tf.errors.InvalidArgumentError: the mask isn't true up to some frame and false after it.
     """
-    if isinstance(logits, tf.RaggedTensor):
+    if is_ragged(logits):
         if logit_length is not None:
             raise ValueError(
                 f"`{argument}` must be None for ragged logits, whose rows state their own lengths. "

@@ -10,23 +10,33 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
+from tf_warpctc.checks import require
 from tf_warpctc.greedy import ctc_greedy_decode
+from tf_warpctc.inputs import is_sparse
 from tf_warpctc.keras.checks import (
+    PACKAGE,
     as_integers,
     as_logits,
     check_blank_index,
     reject_symbolic,
-    require,
     row_weights,
 )
-from tf_warpctc.keras.losses import PACKAGE
 from tf_warpctc.keras.masks import frame_lengths
 from tf_warpctc.keras.targets import (
+    CTCTargets,
     count_classes,
+    pack_targets,
     padded_lengths,
     resolve_blank,
     resolve_targets,
     sparse_rows,
+)
+from tf_warpctc.structure import (
+    innermost_rows,
+    innermost_rows_alike,
+    is_nested,
+    is_ragged,
+    with_innermost_rows,
 )
 
 
@@ -41,10 +51,13 @@ class LabelErrorRate(keras.metrics.Metric):
     - tokens, already decoded: integers [B,T] padded on the right with -1 (or the blank), a
       RaggedTensor [B,(T)] or a SparseTensor [B,T].
 
-    `sample_weight` [B] or [B,1] multiplies both a row's edit distance and its label length. The
-    rate can exceed 1, since a row may hold more wrong tokens than its label has. If all labels seen
-    are empty (or of weight 0), the rate is 0. The sums are kept in float64, so that counts stay
-    exact.
+    Both may be ragged and nested alike, as [D,(B),(U)] and [D,(B),(T),V] for documents of lines:
+    each innermost row counts as a row.
+
+    `sample_weight` [B] or [B,1] (for nested rows also [D], or ragged [D,(B)]) multiplies both a
+    row's edit distance and its label length. The rate can exceed 1, since a row may hold more wrong
+    tokens than its label has. If all labels seen are empty (or of weight 0), the rate is 0. The
+    sums are kept in float64, so that counts stay exact.
 
     Args:
       blank_index: index of the blank class, 0 by default; negative values count from V, and need
@@ -85,6 +98,8 @@ class LabelErrorRate(keras.metrics.Metric):
         reject_symbolic(y_pred, "y_pred", owner)
         if not tf.is_tensor(y_pred):
             y_pred = tf.convert_to_tensor(y_pred)
+        if is_nested(y_pred):
+            y_true, y_pred, sample_weight = _innermost(y_true, y_pred, sample_weight)
         if y_pred.dtype.is_integer:
             num_classes = None
             blank = resolve_blank(self.blank_index, num_classes)
@@ -127,6 +142,17 @@ class LabelErrorRate(keras.metrics.Metric):
         return {**super().get_config(), "blank_index": self.blank_index}
 
 
+def _innermost(y_true, y_pred, sample_weight):
+    """Labels, logits or tokens, and weights of the innermost rows of nested ones."""
+    targets = pack_targets(y_true)
+    labels = innermost_rows_alike(targets.labels, "y_true", y_pred, "y_pred")
+    rows = innermost_rows(y_pred)
+    if sample_weight is not None:
+        each = with_innermost_rows(y_pred, tf.zeros([rows.nrows()], tf.float64))
+        sample_weight = row_weights(sample_weight, each)
+    return CTCTargets(labels, targets.label_length, targets.logit_length), rows, sample_weight
+
+
 def _token_rows(tokens, blank) -> tf.SparseTensor:
     """Decoded tokens, padded, ragged or sparse, as a SparseTensor int64 [B,T]."""
     tokens = as_integers(tokens, "y_pred")
@@ -136,6 +162,6 @@ def _token_rows(tokens, blank) -> tf.SparseTensor:
             f"Received: shape {tokens.shape}"
         )
     lengths = None
-    if not isinstance(tokens, (tf.RaggedTensor, tf.SparseTensor)):
+    if not (is_ragged(tokens) or is_sparse(tokens)):
         lengths = padded_lengths(tokens, blank)
     return sparse_rows(tokens, lengths, blank, "y_pred")[0]

@@ -3,7 +3,7 @@
 | y_true                                     | label lengths             | frame lengths         |
 | ------------------------------------------ | ------------------------- | --------------------- |
 | integers [B,U] padded with -1 or blank     | up to the last real entry | Keras mask, else all  |
-| tf.RaggedTensor [B,(U)]                    | its rows                  | Keras mask, else all  |
+| tf.RaggedTensor [B,(U)], or nested         | its rows                  | Keras mask, else all  |
 | tf.SparseTensor [B,U]                      | values in each row        | Keras mask, else all  |
 | dict of labels, label_length, logit_length | as given, or as above     | as given, or as above |
 | tuple of the same, in this order           | as given, or as above     | as given, or as above |
@@ -20,8 +20,10 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
-from tf_warpctc.inputs import ragged_from_sparse
-from tf_warpctc.keras.checks import as_integers, reject_symbolic, require, row_vector
+from tf_warpctc.checks import require
+from tf_warpctc.inputs import is_sparse, ragged_from_sparse
+from tf_warpctc.keras.checks import as_integers, reject_symbolic, row_vector
+from tf_warpctc.structure import is_ragged
 
 FIELDS = ("labels", "label_length", "logit_length")
 
@@ -122,12 +124,13 @@ def resolve_targets(y_true, blank_index: int, num_classes, owner: str) -> CTCTar
     targets = pack_targets(y_true)
     labels = as_integers(targets.labels, "labels")
     label_length = targets.label_length
-    if labels.shape.rank not in (None, 2):
+    # Ragged labels may be nested as the logits are, which ctc_loss checks.
+    if labels.shape.rank not in (None, 2) and not is_ragged(labels):
         raise ValueError(
             f"{owner}: `labels` must have shape [B,U]; `y_true` may be {_FORMS}. "
             f"Received: labels of shape {labels.shape}"
         )
-    if isinstance(labels, (tf.RaggedTensor, tf.SparseTensor)):
+    if is_ragged(labels) or is_sparse(labels):
         if label_length is not None:
             raise ValueError(
                 f"{owner}: `label_length` must be None for ragged and sparse labels, which state "
@@ -156,7 +159,7 @@ def count_classes(logits):
     """V of the logits, as an int where the static shape knows it."""
     if logits.shape.rank is not None and logits.shape[-1] is not None:
         return logits.shape[-1]
-    values = logits.flat_values if isinstance(logits, tf.RaggedTensor) else logits
+    values = logits.flat_values if is_ragged(logits) else logits
     return tf.shape(values)[-1]
 
 
@@ -183,9 +186,9 @@ def sparse_rows(labels, label_length, blank, argument: str):
         gaps.
     """
     labels = tf.cast(labels, tf.int64)
-    if isinstance(labels, tf.SparseTensor):
+    if is_sparse(labels):
         labels = ragged_from_sparse(labels, argument)
-    elif not isinstance(labels, tf.RaggedTensor):
+    elif not is_ragged(labels):
         width = tf.shape(labels)[1]
         lengths = tf.cast(label_length, tf.int32)
         checks = require(
